@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -188,13 +189,17 @@ class TestEmbedded:
 
 
 class TestServer:
+    @pytest.mark.parametrize("scheme", ["grpc", "http"])
     def test_client_and_server_have_spans_of_one_trace(
-        self, tmp_path: Path, recorded: Recorded
+        self, tmp_path: Path, recorded: Recorded, scheme: str
     ) -> None:
-        with (
-            ServerThread(folder=tmp_path, create=["acme"]) as server,
-            memoranda.open(f"grpc://{server.address}/acme") as store,
-        ):
+        with ExitStack() as stack:
+            server = stack.enter_context(
+                ServerThread(folder=tmp_path, create=["acme"], http=HttpSettings(port=0))
+            )
+            port = server.server.port if scheme == "grpc" else server.server.http_port
+            url = f"{scheme}://127.0.0.1:{port}/acme"
+            store = stack.enter_context(memoranda.open(url))
             ann = store.bind(agent_id="ann")
             memory = ann.remember(SECRET)
             assert len(ann.recall("measles")) == 1
@@ -207,7 +212,7 @@ class TestServer:
             assert served.parent.span_id == client.context.span_id
             assert trace_id(client) == trace_id(served)
             told = attributes(client)
-            assert told["server.port"] == server.server.port
+            assert told["server.port"] == port
             same = ("gen_ai.memory.store.id", "gen_ai.memory.record.count", "memoranda.call")
             assert [told[key] for key in same] == [attributes(served)[key] for key in same]
             if name == "create_memory":

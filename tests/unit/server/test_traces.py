@@ -71,8 +71,11 @@ def test_the_trace_of_a_call_over_grpc_is_kept(server: ServerThread) -> None:
     assert traces(server) == [HEX, None]
 
 
-def test_each_write_of_a_client_has_its_own_trace(server: ServerThread) -> None:
-    with opened(server) as store:
+@pytest.mark.parametrize("scheme", ["grpc", "http"])
+def test_each_write_of_a_client_has_its_own_trace(server: ServerThread, scheme: str) -> None:
+    address = server.address if scheme == "grpc" else server.server.http_address
+    with memoranda.open(f"{scheme}://{address}/acme") as remote:
+        store = remote.bind(agent_id="ann")
         for number, trace in enumerate((TRACE, None, OTHER)):
             with Tracing(trace):
                 store.write(key="k", value={"n": number})
