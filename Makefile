@@ -13,8 +13,8 @@ SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml README.md
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-run: $(VENV)/.run  ## watch a small agent work, get killed, resume, and explain itself
-	@$(BIN)/memoranda demo
+run: $(VENV)/.run  ## watch a small agent work, get killed and resume; then see its story on a page, until Ctrl-C
+	@$(BIN)/memoranda demo --ui
 
 test: check  ## check style, types, layers and generated files, then run every fast test on the built wheel
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
@@ -61,7 +61,7 @@ $(BIN)/python:
 # The package is installed as a wheel, not linked: what is tested is what is shipped.
 $(VENV)/.run: $(BIN)/python $(SOURCES) constraints.txt
 	@echo "setting up ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[cli]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[cli,server]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.run

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -137,6 +138,31 @@ def test_the_fourth_act_recalls_the_newer_answer_first(tmp_path: Path) -> None:
         clerk = store.bind(agent_id="clerk", namespace="talks")
         homes = clerk.timeline(subject="Ann", relation="lives in")
         assert [str(fact.object) for fact in homes] == ["Bergen", "Oslo"]
+
+
+def test_with_a_page_it_serves_the_story_until_ctrl_c(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "memoranda", "demo", "--ui", "--json"]
+    command += ["--db", str(tmp_path / "store.db")]
+    env = {**os.environ, "MEMORANDA_EMBEDDER": "none"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    ) as process:
+        assert process.stdout is not None
+        steps = []
+        for line in process.stdout:
+            steps.append(json.loads(line))
+            if steps[-1]["what"] == "page":
+                break
+        acts = [step for step in steps if step["what"] == "act"]
+        assert len(acts) == len(ACTS) == 5
+        address = steps[-1]["url"]
+        with urlopen(f"{address}/inbox", timeout=HANG_SECONDS) as answer:
+            assert b'<div id="app">' in answer.read()
+        with urlopen(f"{address}/v1/stores/-/agents", timeout=HANG_SECONDS) as answer:
+            assert json.load(answer)["items"][0]["agent_id"] == "clerk"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=HANG_SECONDS)
+    assert (process.returncode, errors) == (0, "")
 
 
 def test_a_process_killed_in_a_transaction_leaves_nothing_of_it(tmp_path: Path) -> None:

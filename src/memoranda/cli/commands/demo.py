@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from memoranda.cli.commands.serve import check_packages, http_url
 from memoranda.cli.options import Target, takes_target
 
 if TYPE_CHECKING:
     from memoranda.cli.demo.stage import Stage
+    from memoranda.server.serving import Server
 
 KILL_AT = 5
 """The invoice at which the agent's process is killed."""
@@ -25,8 +27,9 @@ DEFAULT_AGENT = "clerk"
 
 @click.command()
 @click.option("--no-pause", is_flag=True, help="Do not wait for a key between the acts.")
+@click.option("--ui", "with_page", is_flag=True, help="Then serve the store's page, until Ctrl-C.")
 @takes_target
-def demo(target: Target, *, no_pause: bool) -> None:
+def demo(target: Target, *, no_pause: bool, with_page: bool) -> None:
     """Watch an agent work, crash, resume and explain itself.
 
     An agent settles invoices in its own process. The process is killed in the middle of a
@@ -36,8 +39,11 @@ def demo(target: Target, *, no_pause: bool) -> None:
     Then it learns of a job change out of order, and explains a decision that rests on it. Then it
     extracts facts from conversations and recalls them, the newer answer first. Finally it verifies
     the log. The store is in a temporary folder, unless --db names a new path. On a terminal, the
-    demo waits for a key between its acts.
+    demo waits for a key between its acts. With --ui, it then serves a page on this machine that
+    shows the whole story.
     """
+    if with_page:
+        check_packages()
     from memoranda.cli.demo.stage import ACTS, JsonStage, TerminalStage
     from memoranda.cli.demo.story import believe, converse, learn
 
@@ -52,7 +58,6 @@ def demo(target: Target, *, no_pause: bool) -> None:
     with target.store() as store:
         crash = store.stats().commits
     _work(stage, target)
-    stage.act(next(acts))
     with target.store() as store:
         stage.replay(store.replay())
         stage.past(store, crash)
@@ -66,6 +71,19 @@ def demo(target: Target, *, no_pause: bool) -> None:
         stage.act(next(acts))
         stage.proof(store)
     stage.close(target, crash)
+    if with_page:
+        _serve(stage, path)
+
+
+def _serve(stage: Stage, path: Path) -> None:
+    """Serve the page of the demo's store until Ctrl-C."""
+    from memoranda.cli.commands.ui import serve_page
+
+    def announce(server: Server) -> None:
+        stage.page(http_url(server))
+        sys.stdout.flush()
+
+    serve_page(str(path), port=0, embedder=None, announce=announce)
 
 
 def _wait_for_key() -> None:

@@ -75,13 +75,8 @@ class Act(NamedTuple):
 ACTS = (
     Act(
         "A crash in the middle",
-        "An agent that dies half-way must neither lose work nor do it twice.",
-        "a process was killed in a transaction, and the next one lost nothing",
-    ),
-    Act(
-        "Back in time",
-        "To debug an agent, you need what it knew when it acted, not what it knows now.",
-        "every transaction was replayed, and a past state was read and compared",
+        "An agent that dies half-way must neither lose work nor do it twice, nor lose its past.",
+        "a process was killed in a transaction, the next one lost nothing, and its past was read",
     ),
     Act(
         "Beliefs and their sources",
@@ -165,6 +160,10 @@ class Stage(Protocol):
         """Show commands to try next."""
         ...
 
+    def page(self, address: str) -> None:
+        """Show where the page of the store is."""
+        ...
+
 
 class JsonStage:
     """A display that prints one JSON object for each step."""
@@ -229,6 +228,10 @@ class JsonStage:
 
     def close(self, target: Target, crash: int) -> None:
         """Print nothing."""
+
+    def page(self, address: str) -> None:
+        """Print the address."""
+        write_json({"what": "page", "url": address})
 
 
 class TerminalStage:
@@ -377,6 +380,16 @@ class TerminalStage:
         ):
             self._console.out("  " + shlex.join([program, *arguments]))
         self._console.print()
+
+    def page(self, address: str) -> None:
+        """Print the address, and what to look at first."""
+        self._title("See it yourself", "the same story on a page of this machine, until Ctrl-C")
+        for path, hint in (
+            ("", "drag the strip, or press ← and →, to any moment of the story"),
+            ("/why?key=orders%2Fpolaris&space=facts", "from a stale decision to the words"),
+            ("/inbox", "beliefs whose evidence changed: keep, revise or retract them"),
+        ):
+            self._print(f"[bold]{address}{path}[/bold]\n    [dim]{hint}[/dim]")
 
     def _title(self, title: str, subtitle: str) -> None:
         self._console.print(f"\n[bold]{title}[/bold]  [dim]{subtitle}[/dim]\n")

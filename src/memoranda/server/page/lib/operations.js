@@ -5,7 +5,7 @@ export const GROUPS = [
   { name: "state", label: "State", kinds: ["write", "delete"] },
   { name: "memory", label: "Memories", kinds: ["remember", "update", "retract", "touch", "link", "unlink", "transcript", "cite"] },
   { name: "fact", label: "Facts", kinds: ["assert", "end", "withdraw", "alias", "merge", "cardinality"] },
-  { name: "notice", label: "Notices and audit", kinds: ["notify", "resolve", "erase", "erased", "configure", "summary", "refused", "trust", "retire", "epoch"] },
+  { name: "notice", label: "Notices", kinds: ["notify", "resolve", "erase", "erased", "configure", "summary", "refused", "trust", "retire", "epoch"] },
 ];
 const GROUP_OF = new Map(GROUPS.flatMap((group) => group.kinds.map((kind) => [kind, group.name])));
 export const groupOf = (kind) => GROUP_OF.get(kind) ?? "notice";

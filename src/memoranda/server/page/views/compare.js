@@ -53,7 +53,7 @@ function Pair({ left, right }) {
   return html`<${Loaded} of=${both}>${({ commit, events, moments }) => html`
     <section class="sheet"><header><h2>${commit === 1 ? "They share nothing" : html`The same up to commit <span class="num">${commit - 1}</span>`}</h2><span class="quiet small">then each goes its own way</span></header>
       <div class="beside"><div class="beside-head"><span class="mono">${seen(left)}</span><span class="mono">${seen(right)}</span></div>
-      <div class="beside-row">${events.map(({ items, more }) => html`<ol class="parted" tabindex="0">${items.map((event) => html`<li class="of-${groupOf(byWeight(event.operations)[0]?.type)}"><span class="num quiet">${event.commit_ts}</span> <span class="kind"></span><${Summary} event=${event} /> <span class="quiet small"><${Time} at=${event.committed_at} form="clock" /></span></li>`)}${!items.length && html`<li class="quiet">ends here</li>`}${more && html`<li class="quiet">and more</li>`}</ol>`)}</div></div></section>
+      <div class="beside-row">${events.map(({ items, more }) => html`<ol class="parted" tabindex="0">${items.map((event) => html`<li class="of-${groupOf(byWeight(event.operations)[0]?.type)}"><span class="num quiet">${event.commit_ts}</span> <span class="kind"></span><${Summary} event=${event} /> <span class="quiet small"><${Time} at=${event.committed_at} form="clock" /></span></li>`)}${!items.length && html`<li class="quiet"><span></span><span></span>ends here</li>`}${more && html`<li class="quiet"><span></span><span></span>and more</li>`}</ol>`)}</div></div></section>
     ${moments.map((moment) => html`<${Differences} moment=${moment} left=${left} right=${right} />`)}`}<//>`;
 }
 
