@@ -1,4 +1,7 @@
-"""The pages about assistants: the day that a scripted one runs, and snippets to paste."""
+"""The pages about assistants: the day that a scripted one runs, and snippets to paste.
+
+That the day is what the page shows is checked with all generated files.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,12 @@ import pytest
 from memoranda.cli.assistants.clients import CLIENTS, HOOK_CLIENTS
 from memoranda.cli.assistants.configuration import own_command
 from memoranda.server.mcp.catalog import TOOLS
-from tests.scripts import load_script
 from tests.unit.cli.runner import Cli
 
 DOCS = Path(__file__).parents[2] / "docs"
 HOW_TO = DOCS / "howto" / "use-with-an-assistant.md"
 PROGRAM = "/home/ann/.local/bin/memoranda"
 """Where the page says that the program is."""
-
-
-def test_the_day_of_the_scripted_assistant_is_what_the_page_shows() -> None:
-    script = load_script("generate_assistant_day")
-    assert script.generate() == script.TARGET.read_text("utf-8")
 
 
 def test_the_day_goes_through_everything_that_an_assistant_needs() -> None:
