@@ -117,9 +117,9 @@ def _text(value: Any) -> str:
 
 
 def _warnings(path: Path, values: list[Value]) -> Iterator[str]:
-    secrets = [value.setting.path for value in values if value.setting.is_secret]
-    if secrets and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
-        yield f"others can read {', '.join(secrets)} in {path}: make it `chmod 600`"
+    secret_names = [value.setting.path for value in values if value.setting.is_secret]
+    if secret_names and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        yield f"others can read {', '.join(secret_names)} in {path}: make it `chmod 600`"
     for value in values:
         if value.setting.is_path and _is_missing(value.value):
             yield f"{value.source}: {value.setting.path} is {value.value}, which is not there"
