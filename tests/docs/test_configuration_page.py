@@ -7,8 +7,12 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
+import pytest
+
 from memoranda.cli.configuration.resolution import resolve
 from memoranda.cli.configuration.settings import all_settings
+from memoranda.server.jobs.settings import JobSettings
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "configuration.md"
@@ -34,9 +38,23 @@ def test_the_page_has_every_variable() -> None:
         assert f"`{setting.variable}`" in text
 
 
-def test_the_example_is_right(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+@pytest.mark.parametrize("page", ["reference/configuration.md", "howto/run-a-server.md"])
+def test_the_examples_are_right(page: str, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     path = tmp_path / "config.toml"
-    path.write_text(example)
-    jobs = resolve(path, {}).configuration.jobs
-    assert [job.name for job in jobs.scheduled] == ["backup", "restore_drill"]
+    names: set[str] = set()
+    for example in examples:
+        path.write_text(example)
+        names |= {job.name for job in resolve(path, {}).configuration.jobs.scheduled}
+    assert names == {"backup", "restore_drill"}
+
+
+def test_the_page_about_servers_has_every_job_with_its_settings() -> None:
+    text = (ROOT / "docs" / "howto" / "run-a-server.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*)\|$", text, re.MULTILINE)
+    common = {"every", "at"}
+    assert {name: set(re.findall(r"`(\w+)`", keys)) for name, keys in rows} == {
+        field.name: {*field.type.__struct_fields__} - common
+        for field in msgspec.structs.fields(JobSettings)
+    }

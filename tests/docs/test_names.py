@@ -64,6 +64,7 @@ OTHERS = {
     "docs/howto/run-a-server.md": {
         *PARAMETERS,
         *(part for path in all_settings() for part in path.split(".")),
+        *map(shown_name, METRICS),
     },
     "docs/reference/audit-events.md": {"left_out"},
     "docs/reference/wire.md": {
