@@ -186,10 +186,10 @@ def test_asynchronous_answers_that_nobody_reads_are_cancelled(
 
 
 def test_a_subscription_that_is_closed_while_it_begins_is_cancelled(
-    store: Store, server: ServerThread, proxy: TcpProxy, patient_channels: None
+    patient_channels: None, server: ServerThread, through: str, proxy: TcpProxy
 ) -> None:
     async def work() -> None:
-        async with await memoranda.open_async(f"grpc://{proxy.address}/acme") as opened:
+        async with await memoranda.open_async(through) as opened:
             await asyncio.to_thread(wait_until, lambda: server.server.call_count == 0)
             proxy.holds_answers = True
             subscription = opened.bind(agent_id="a").subscribe(after_commit=0)
