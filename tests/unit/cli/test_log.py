@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 import memoranda
+from memoranda.model.trace import TraceContext, Tracing
 from memoranda.testing import FixedClock
 from tests.unit.cli.runner import Cli
 
@@ -234,3 +235,12 @@ def test_activity_of_nobody(filled: Cli) -> None:
     result = filled.run("activity", "--agent", "nobody")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "no events of agent 'nobody'" in result.stderr
+
+
+def test_replay_shows_the_trace_of_a_commit(filled: Cli) -> None:
+    trace = TraceContext(b"t" * 16, b"s" * 8)
+    with memoranda.open(filled.db, embedder=None) as store, Tracing(trace):
+        store.write(agent_id="planner", key="goal", value={"text": "rest"})
+    assert f"  trace {trace.trace_id.hex()}\n" in filled("replay", "--after", 5)
+    (event,) = filled.rows("replay", "--after", 5)
+    assert event["trace_id"] == trace.trace_id.hex()

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import memoranda
 import memoranda_verify
 from memoranda import Store
 from memoranda.errors import Corruption
 from memoranda.log.chain import genesis, seal
+from memoranda.log.commit.transaction_signature import message
 from memoranda.log.field_commitments import SaltSource
 from memoranda.model import codec
 from memoranda.model.event import Envelope
@@ -32,6 +34,15 @@ def traces(store: Store, agent_id: str = "ann") -> list[str | None]:
     return [event.trace_id for event in store.replay(agent_id=agent_id)]
 
 
+class FourFields(msgspec.Struct, frozen=True, array_like=True):
+    """An envelope as earlier releases know it."""
+
+    txn_id: str
+    actor: str
+    request_hash: bytes
+    signature: bytes | None = None
+
+
 class TestEnvelope:
     def test_without_a_trace_it_has_the_bytes_that_it_always_had(self) -> None:
         for signature in (None, b"s" * 97):
@@ -46,6 +57,21 @@ class TestEnvelope:
         assert encoded == msgspec.msgpack.encode(["t", "ann", b"h" * 32, None, TRACE.trace_id])
         assert codec.decode_envelope(encoded) == envelope
         codec.check_canonical(encoded)
+
+    def test_earlier_releases_read_it(self) -> None:
+        envelope = Envelope("t", "ann", b"h" * 32, b"s" * 97, TRACE.trace_id)
+        decode = msgspec.msgpack.Decoder(FourFields).decode
+        assert decode(codec.encode_envelope(envelope)) == FourFields(
+            "t", "ann", b"h" * 32, b"s" * 97
+        )
+
+    def test_a_signature_does_not_cover_it(self) -> None:
+        envelope = Envelope("t", "ann", b"h" * 32)
+        signed = {
+            message(one, (1, 1), [], [], None)
+            for one in (envelope, replace(envelope, trace_id=TRACE.trace_id))
+        }
+        assert len(signed) == 1, "or earlier releases would take it for a forgery"
 
     @pytest.mark.parametrize("trace_id", [b"", b"short", b"x" * 17, b"x" * 4096])
     def test_a_trace_id_of_another_length_is_damage(self, trace_id: bytes) -> None:
@@ -92,15 +118,15 @@ class TestCommit:
     def test_the_engine_s_own_notes_have_no_trace(self, tmp_path: Path) -> None:
         with opened(tmp_path / "a.db") as store:
             ann = store.bind(agent_id="ann")
-            ann.write(key="k", value={"n": 1})
-            memory = ann.remember("mine", visibility="private")
-            with Tracing(TRACE), pytest.raises(memoranda.NotFound):
-                store.bind(agent_id="bob").update_memory(memory.id, content="taken")
-            with Tracing(TRACE), pytest.raises(memoranda.VersionMismatch):
-                ann.write(key="k", value={"n": 2}, expect_version=9)
-        with opened(tmp_path / "a.db") as store:
-            rows = [*store.sql("SELECT trace_id FROM events")]
-            assert {row["trace_id"] for row in rows} == {None}
+            first, second = (ann.remember(text) for text in ("one", "two"))
+            ann.supersede(old=first.id, new=second.id)
+            with Tracing(TRACE), pytest.raises(memoranda.LinkCycle):
+                ann.supersede(old=second.id, new=first.id)
+            (note,) = store.sql(
+                "SELECT trace_id FROM events JOIN operations USING (commit_ts) "
+                "WHERE type = 'refused'"
+            )
+            assert note == {"trace_id": None}
 
     def test_a_signed_commit_is_verified_with_its_trace(self, tmp_path: Path) -> None:
         signer = memoranda.create_signer(tmp_path / "ann.key", name="example.org/ann")
