@@ -1,7 +1,8 @@
-"""Server CPU of a request over HTTP: a durable write, and the read of a key.
+"""Requests over HTTP: the server's CPU, and how long a client of ours waits beside one of gRPC.
 
 The server is another process, `memoranda serve`, whose own CPU time is read; clients write bytes by
-hand on connections that stay open, so that the machine's other core is theirs.
+hand on connections that stay open, so that the machine's other core is theirs. The clients of ours
+call in turns, so that a busy moment of the machine falls on both.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from statistics import median
 
+import memoranda
 from benchmarks.report import Figure
+from tests.server_process import ServerProcess
 
 CONNECTIONS = 32
 WARM_UP, REQUESTS = 2_000, 12_000
+CALLS = 1_500
 WRITE_MICROSECONDS, READ_MICROSECONDS = 110.0, 100.0
 """What a request may cost on a quiet core."""
 _VALUE = {
@@ -36,6 +42,10 @@ def figures(folder: Path) -> list[Figure]:
     with served(folder) as (pid, port, headers):
         write = asyncio.run(cost(pid, port, lambda number: _write(number, headers)))
         read = asyncio.run(cost(pid, port, lambda number: _read(number, headers)))
+    return [*_costs(write, read), *client_figures(folder / "clients.db")]
+
+
+def _costs(write: float, read: float) -> list[Figure]:
     return [
         Figure(
             f"HTTP {name}, server CPU",
@@ -52,6 +62,36 @@ def figures(folder: Path) -> list[Figure]:
             ("get_state, 32 clients", read, READ_MICROSECONDS),
         )
     ]
+
+
+def client_figures(path: Path) -> list[Figure]:
+    """Measure the median time of a call and of a commit over `http://`, beside `grpc://`."""
+    with (
+        ServerProcess("--db", str(path), "--http", "127.0.0.1:0", "--no-tokens") as server,
+        memoranda.open(f"{server.announced['http']}/") as over_http,
+        memoranda.open(f"{server.announced['url']}/") as over_grpc,
+    ):
+        stores = [store.bind(agent_id="a") for store in (over_http, over_grpc)]
+        for store in stores:
+            store.write(key="k", value=_VALUE)
+        reads = _medians([partial(store.get_state, key="k") for store in stores])
+        writes = _medians([partial(store.write, key="k", value=_VALUE) for store in stores])
+    return [
+        Figure(f"{work} over http://", *times, "µs", "grpc://", 3.0, 2.0, True)
+        for work, times in (("get_state", reads), ("one commit", writes))
+    ]
+
+
+def _medians(calls: Sequence[Callable[[], object]]) -> tuple[float, float]:
+    """Return the median microseconds of two calls that take turns."""
+    times: tuple[list[float], ...] = tuple([] for _ in calls)
+    for _ in range(CALLS):
+        for call, column in zip(calls, times, strict=True):
+            start = time.perf_counter()
+            call()
+            column.append((time.perf_counter() - start) * 1e6)
+    first, second = (median(column) for column in times)
+    return first, second
 
 
 def _write(number: int, headers: str) -> bytes:
