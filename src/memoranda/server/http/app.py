@@ -349,6 +349,8 @@ class HttpApp:
             await stream.chunks.aclose()
         if not pump.cancelled():
             pump.result()
+        elif not stream.has_begun and gone.cancelled():  # the client is there, and got nothing
+            return problems.problem_of(ShuttingDown(), request.id)
         return None
 
     async def _begin_stream(self, request: Request, stream: Stream) -> Response | Stream:
@@ -370,6 +372,7 @@ class HttpApp:
             headers.append((b"content-encoding", encoding))
         packer = None if encoding is None else compression.compressor(encoding)
         await send(self._start(request, HTTPStatus.OK, stream.content_type, headers))
+        stream.has_begun = True
 
         async def send_chunk(data: bytes, *, more: bool = True) -> None:
             if packer is not None:

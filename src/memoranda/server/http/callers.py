@@ -13,7 +13,7 @@ from memoranda.server.http.routes import decode_part
 from memoranda.server.http.sessions import Sessions, cookie_of
 
 AUTHORIZATION, AGENT = b"authorization", b"memoranda-agent"
-_BEARER = b"bearer "
+_BEARER = b"bearer"
 
 
 class Callers:
@@ -48,10 +48,11 @@ class Callers:
 
 def bearer(header: bytes) -> str:
     """Return the token in a header; raise 401 if it has another scheme."""
-    if header[: len(_BEARER)].lower() != _BEARER:
+    scheme, _, token = header.partition(b" ")
+    if scheme.lower() != _BEARER:
         raise HttpProblem(
             HTTPStatus.UNAUTHORIZED,
             "the header Authorization is not understood: give `Bearer` and a token",
             [(b"www-authenticate", b'Bearer realm="memoranda"')],
         )
-    return header[len(_BEARER) :].strip().decode("latin-1")
+    return token.strip().decode("latin-1")

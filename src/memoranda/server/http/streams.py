@@ -46,6 +46,8 @@ class Stream(msgspec.Struct, kw_only=True):
     ends_itself: bool = False
     """Whether it ends soon by itself, so that a server that shuts down waits for it."""
     headers: Headers = []
+    has_begun: bool = False
+    """Whether its headers were sent."""
 
     def error_chunk(self, error: MemorandaError, request_id: bytes) -> bytes:
         """Return the chunk that says why a stream ends early."""

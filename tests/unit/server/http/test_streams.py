@@ -12,6 +12,7 @@ import pytest
 from memoranda.errors import StoreFull
 from memoranda.server.http import streams
 from memoranda.server.http.answers import answer_json
+from memoranda.wire.over_http import SHUTTING_DOWN
 from tests.http_app import Exchange, Reply, Served, run
 from tests.unit.server.http.test_requests import members
 
@@ -183,10 +184,8 @@ def test_streams_end_when_the_server_stops(tmp_path: Path) -> None:
         subscription = served.client.begin("GET", SUBSCRIBE)
         await subscription.until(lambda reply: bool(reply.body))
         replay = served.client.begin("GET", REPLAY, **LINES)
+        await replay.until(lambda reply: bool(reply.status))
         replay.may_send.clear()
-        await asyncio.sleep(0)
-        while len(served.app._streams) < 2:
-            await asyncio.sleep(0.001)
         draining = asyncio.ensure_future(served.app.drain(60))
         await asyncio.sleep(0)
         replay.may_send.set()
@@ -194,6 +193,25 @@ def test_streams_end_when_the_server_stops(tmp_path: Path) -> None:
         assert (await subscription.whole()).is_complete
         assert not (await replay.whole()).is_complete
         assert served.app.count == 0
+
+    run(tmp_path, work)
+
+
+def test_a_stream_that_has_not_begun_when_the_server_stops_is_refused(tmp_path: Path) -> None:
+    """A client of ours tries again then; an unexpected error it would have to report."""
+
+    async def work(served: Served) -> None:
+        await write(served, 1)
+        replay = served.client.begin("GET", REPLAY, **LINES)
+        replay.may_send.clear()
+        while not served.app._streams:
+            await asyncio.sleep(0)
+        draining = asyncio.ensure_future(served.app.drain(60))
+        await asyncio.sleep(0)
+        replay.may_send.set()
+        await draining
+        reply = await replay.whole()
+        assert (reply.status, reply.json["type"]) == (503, SHUTTING_DOWN)
 
     run(tmp_path, work)
 
