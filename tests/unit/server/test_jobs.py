@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -28,6 +30,7 @@ from memoranda.server.jobs.settings import (
     ReindexSettings,
     SweepSettings,
 )
+from memoranda.server.jobs.work import Place
 from tests.patience import HANG_SECONDS, wait_until
 from tests.server_process import ServerThread
 
@@ -199,6 +202,23 @@ def test_a_job_that_fails_is_told_of_tried_again_and_stops_no_other(world: World
     assert world.counts[("backup", "failed")] == 4, "of the store, and of the control store"
 
 
+def test_a_folder_that_cannot_be_used_is_a_failure_and_no_defect(world: World) -> None:
+    world.start(
+        ("acme",),
+        backup=BackupSettings(every="1d", to=str(world.backups)),
+        restore_drill=DrillSettings(every="1d", scratch=str(world.backups / "missing")),
+    )
+    world.run_due()
+    for failures in (1, 2):
+        world.clock.advance(DAY)
+        world.run_due()
+        status = world.status("restore_drill")
+        assert status.failures == failures
+        assert status.last_detail is not None
+        assert status.last_detail.startswith("FileNotFoundError: ")
+        assert str(world.backups) not in status.last_detail
+
+
 def test_a_new_store_is_noticed_and_a_dropped_one_forgotten(world: World) -> None:
     world.start(("acme",), reindex=ReindexSettings(every="1d"))
     world.run_due()
@@ -236,7 +256,7 @@ def test_a_drill_finds_a_backup_of_another_history(world: World) -> None:
     assert "has another history than the store" in (status.last_detail or "")
 
 
-def test_jobs_do_not_run_twice_at_a_time_and_end_at_shutdown(
+def test_jobs_run_in_the_long_lane_one_store_at_a_time_and_end_at_shutdown(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entered, running, peak = threading.Event(), 0, 0
@@ -244,6 +264,7 @@ def test_jobs_do_not_run_twice_at_a_time_and_end_at_shutdown(
 
     def work(place: object, progress: Any) -> str:
         nonlocal running, peak
+        assert threading.current_thread().name.startswith("memoranda-long")
         with lock:
             running += 1
             peak = max(peak, running)
@@ -267,6 +288,31 @@ def test_jobs_do_not_run_twice_at_a_time_and_end_at_shutdown(
     monkeypatch.undo()
     world.start(reindex=ReindexSettings(every="1d"))
     wait_until(lambda: world.counts[("reindex", "ok")] == 2)
+
+
+def test_a_job_that_is_due_is_not_run_beside_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, may_end, runs = threading.Event(), threading.Event(), Counter[str]()
+
+    def work(place: Place, progress: object) -> str:
+        runs[place.name] += 1
+        entered.set()
+        assert may_end.wait(HANG_SECONDS)
+        return ""
+
+    monkeypatch.setattr("memoranda.server.jobs.work._reindex", work)
+    world.start(("acme", "other")).stop()
+    server = world.start(reindex=ReindexSettings(every="1d"))
+    assert entered.wait(HANG_SECONDS)
+    scheduler = server.server.scheduler
+    assert scheduler is not None
+    second = asyncio.run_coroutine_threadsafe(scheduler.run_due(), server._loop)
+    for _ in range(3):
+        server.run(server.server.stores.names())  # the second run goes on meanwhile, if it may
+    may_end.set()
+    second.result(HANG_SECONDS)
+    assert runs == {"acme": 1, "other": 1}
 
 
 def test_jobs_are_remembered_without_tokens_too(world: World) -> None:

@@ -162,7 +162,7 @@ class _Plan:
                 due_at = self._clock.now() + interval
                 try:
                     self.back_up()
-                except MemorandaError as error:
+                except (MemorandaError, OSError) as error:
                     kind = type(error).__name__
                     write_error(kind, str(error), as_json=self._target.as_json)
                 sys.stdout.flush()

@@ -200,7 +200,7 @@ class _Runner:
         outcome: Outcome = "ok"
         try:
             detail = await self._work_on(name)
-        except MemorandaError as error:
+        except (MemorandaError, OSError) as error:
             if self._stopping.is_set():  # it is done after the restart
                 return
             if isinstance(error, NotFound) and name not in await self._names():
@@ -241,8 +241,11 @@ class _Runner:
         if self._stopping.is_set():
             raise Unavailable("the server is shutting down: the job goes on after its restart")
 
-    def _describe(self, error: MemorandaError) -> str:
+    def _describe(self, error: MemorandaError | OSError) -> str:
         """Return why a run failed, for callers elsewhere: without folders of the server."""
+        if isinstance(error, OSError):
+            name = Path(str(error.filename)).name if error.filename else "a file"
+            return f"{type(error).__name__}: {name}: {error.strerror}"
         for folder in self._folders:
             error = error_without(folder, error)
         return f"{type(error).__name__}: {error}"
