@@ -140,6 +140,32 @@ def test_a_decision_empties_the_inbox_and_appears_as_an_event(served: str, view:
     page.locator(".events .event", has_text="decided").last.wait_for()
 
 
+def test_keys_and_facts_are_revised_and_retracted_in_place(
+    story: Path, serve: Serve, view: View
+) -> None:
+    page = view(serve(file=story)).open("/inbox")
+    key = page.locator(".notice", has=page.locator(".dependent", has_text="invoice/2")).first
+    key.get_by_role("button", name="Revise").click()
+    key.locator("textarea").fill('{"verdict": "held"}')
+    key.get_by_role("button", name="Revise", exact=True).click()
+    key.wait_for(state="detached")
+    fact = page.locator(
+        ".notice", has=page.locator(".dependent", has_text="Ann works at Polaris")
+    ).first
+    fact.get_by_role("button", name="Retract").click()
+    fact.wait_for(state="detached")
+    other = page.locator(".notice", has=page.locator(".dependent", has_text="invoice/3")).first
+    other.get_by_role("button", name="Retract").click()
+    other.wait_for(state="detached")
+    page.goto(page.url.replace("/inbox", "/timeline?space=default"))
+    known = page.get_by_label("What the agent knew")
+    known.locator(".item", has_text="invoice/2").get_by_text("held").wait_for()
+    assert known.locator(".item", has_text="invoice/3").count() == 0
+    page.get_by_label("Namespace", exact=True).select_option("facts")
+    known.get_by_text("Ann has left Polaris").wait_for()
+    assert known.locator(".of-fact", has_text="Polaris").count() == 0
+
+
 def test_an_earlier_known_time_does_not_know_the_correction(
     story: Path, serve: Serve, view: View
 ) -> None:

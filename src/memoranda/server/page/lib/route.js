@@ -8,20 +8,17 @@ const LASTING = ["store", "agent", "ns", "at", "from", "to"];
 
 export const view = signal("timeline");
 export const params = signal({});
-export const param = (name) => computed(() => params.value[name] ?? null);
 
 /** The commit that is looked at; null: the present. */
 export const at = computed(() => (params.value.at ? Number(params.value.at) : null));
 
 const readAddress = () => batch(() => {
-  const hash = location.protocol === "file:" ? location.hash.slice(1) : location.pathname.slice(1);
-  const [path, query] = location.protocol === "file:" ? hash.split("?") : [hash, location.search.slice(1)];
+  const path = location.pathname.slice(1);
   view.value = VIEWS.includes(path) ? path : "timeline";
-  params.value = Object.fromEntries(new URLSearchParams(query ?? ""));
+  params.value = Object.fromEntries(new URLSearchParams(location.search));
 });
 readAddress();
 addEventListener("popstate", readAddress);
-addEventListener("hashchange", readAddress);
 
 /** Return the address of a view; parameters that are null are left out. */
 export function href(name, changes = {}) {
@@ -32,8 +29,7 @@ export function href(name, changes = {}) {
     if (value !== null && value !== undefined && value !== "") query.set(key, String(value));
   }
   const text = query.toString();
-  const path = `${name}${text ? "?" + text : ""}`;
-  return location.protocol === "file:" ? "#" + path : "/" + path;
+  return `/${name}${text ? "?" + text : ""}`;
 }
 
 /** Open a view. */
@@ -51,8 +47,7 @@ export function patch(changes) {
     else next[key] = String(value);
   }
   const text = new URLSearchParams(next).toString();
-  const path = `${view.value}${text ? "?" + text : ""}`;
-  history.replaceState(null, "", location.protocol === "file:" ? "#" + path : "/" + path);
+  history.replaceState(null, "", `/${view.value}${text ? "?" + text : ""}`);
   params.value = next;
 }
 

@@ -62,24 +62,21 @@ export async function countNotices() {
 let end = null;
 effect(() => {
   const name = agent.value;
-  const store = params.value.store;
+  void params.value.store;
   if (end) end();
   end = null;
-  if (!name || !stats.value || document.body.dataset.offline) return;
+  if (!name || !stats.value) return;
   const after = stats.value.commits;
-  end = follow({ agent_id: name, all_namespaces: true, after_commit: after }, (event) => { arrival.value = event; }, (state) => { isLive.value = state; }, store);
+  end = follow({ agent_id: name, all_namespaces: true, after_commit: after }, (event) => { arrival.value = event; }, (state) => { isLive.value = state; });
 });
 
-// The event at the moment that is looked at, found by its commit.
-export const current = signal(null);
-
-/** Look at the first event at or after a time; the last one if there is none. */
-export async function seekTime(ms, text, stop) {
+/** Find the first event at or after a time; null if there is none. */
+export async function seekTime(text, stop) {
   const page = await read("replay", { ...scope(), from_timestamp: text, limit: 1 }, { signal: stop });
   return page.items[0] ?? null;
 }
 
-/** Find the event of a commit, or the last one before it. */
+/** Find the event of a commit, or the first one after it. */
 export async function eventAt(commit, stop) {
   const exact = await read("replay", { ...scope(), after_commit: commit - 1, limit: 1 }, { signal: stop });
   return exact.items[0] ?? null;

@@ -189,7 +189,7 @@ export async function seek(ms) {
       const time = seeking.next;
       seeking.next = null;
       const near = nearest(time);
-      const event = near ?? (await seekTime(time, toText(time)));
+      const event = near ?? (await seekTime(toText(time)));
       if (event) await lookAt(event.commit_ts);
       else lookAtPresent();
     }

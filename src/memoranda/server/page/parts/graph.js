@@ -1,5 +1,5 @@
 // Facts as a graph: entities push each other away, facts pull them together.
-import { html, plain, plural, seen, shorten } from "page/lib/html.js";
+import { html, plain, plural, shorten } from "page/lib/html.js";
 import { href, go } from "page/lib/route.js";
 
 const MAX_ENTITIES = 80;

@@ -1,7 +1,7 @@
 // A key, a memory and a fact, as they stand in lists; each leads to why it is believed.
 import { html, Mono, plain, seen, Words } from "page/lib/html.js";
 import { Link } from "page/lib/route.js";
-import { Span, Time } from "page/lib/time.js";
+import { Span } from "page/lib/time.js";
 import { Value } from "page/parts/value.js";
 
 export const refParams = (ref) =>

@@ -111,7 +111,8 @@ async function apply(notice, dependent, decision, note, revised) {
     if (decision === "revise") await request("PUT", path, { query: { namespace: ref.namespace }, body: { value: JSON.parse(revised) } });
     else await request("DELETE", path, { query: { namespace: ref.namespace } });
   } else if (ref.assertion_id && decision === "retract") {
-    await ask("retract-fact", { assertion_id: ref.assertion_id, agent_id: agent.value, reason: note || null });
+    const space = notice.namespace.replace(/\/_.*$/, ""); // a notice is below the namespace it is about
+    await ask("retract-fact", { assertion_id: ref.assertion_id, agent_id: agent.value, namespace: space, reason: note || null });
   } else if (ref.memory_id && decision === "revise") {
     const on = notice.invalidating_id ? [notice.invalidating_id] : [];
     const space = dependent.memory.namespace;

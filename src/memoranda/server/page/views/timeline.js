@@ -4,15 +4,14 @@ import { list, part } from "page/lib/api.js";
 import { Empty, Loaded, useLoad } from "page/lib/load.js";
 import { pair, pairMoments, readMoment, spaceOf, factId } from "page/lib/moments.js";
 import { byWeight, groupOf, GROUPS, subjectOf, verbOf } from "page/lib/operations.js";
-import { at, params, patch } from "page/lib/route.js";
-import { agent, arrival, namespace, namespaces } from "page/lib/store.js";
+import { Link, params, patch } from "page/lib/route.js";
+import { agent, namespace, namespaces } from "page/lib/store.js";
 import { Span, Time } from "page/lib/time.js";
 import { currentEvent, kinds, text } from "page/lib/timeline.js";
 import { Events } from "page/parts/events.js";
 import { Fact, FactWords, Key, Memory, refParams } from "page/parts/items.js";
 import { Known } from "page/parts/known.js";
-import { Change, Value } from "page/parts/value.js";
-import { Link } from "page/lib/route.js";
+import { Change } from "page/parts/value.js";
 
 export function Timeline() {
   return html`<div class="view timeline">
