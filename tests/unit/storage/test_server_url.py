@@ -24,6 +24,9 @@ from memoranda.storage.store_url import path_of
             "[fe80::1%eth0]:7420",
         ),
         ("grpc://host:7000/a%2Fb%20%C3%BC", ServerUrl("host", 7000, "a/b ü"), "host:7000"),
+        ("http://host/acme", ServerUrl("host", 80, "acme", is_http=True), "host:80"),
+        ("HTTPS://a.b", ServerUrl("a.b", 443, "", True, True), "a.b:443"),
+        ("http://[::1]:7421/x", ServerUrl("[::1]", 7421, "x", is_http=True), "[::1]:7421"),
     ],
 )
 def test_its_parts(url: str, parts: ServerUrl, target: str) -> None:
@@ -50,6 +53,9 @@ def test_its_parts(url: str, parts: ServerUrl, target: str) -> None:
         ("grpc://secret@host:7000/acme", "give a token as `token`"),
         ("grpc://host:7000/%FF", "not UTF-8"),
         ("grpc://host:7000/%00", "url: "),
+        ("http://", "give http://host:port/store"),
+        ("https://secret@host/acme", "give a token as `token`"),
+        ("https://host/prefix/acme", "has a slash"),
     ],
 )
 def test_what_is_wrong_is_said(url: str, problem: str) -> None:
@@ -58,7 +64,9 @@ def test_what_is_wrong_is_said(url: str, problem: str) -> None:
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("url", ["store.db", "grpc:/x", "sqlite:///x.db", ":memory:", "http://", 5])
+@pytest.mark.parametrize(
+    "url", ["store.db", "grpc:/x", "sqlite:///x.db", ":memory:", "http:", "httpx://h", 5]
+)
 def test_others_are_of_no_server(url: object) -> None:
     assert not is_server_url(url)
 
