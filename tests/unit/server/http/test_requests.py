@@ -98,8 +98,8 @@ def test_methods_and_paths(tmp_path: Path) -> None:
         assert head.headers["content-length"] == str(len(got.body))
         assert head.headers["etag"] == got.headers["etag"]
         for path in (
-            "/",
             "/v1",
+            "/page/",
             "/v1/stores/",
             "/v1/stores/acme/",
             "/v1/stores//agents",
