@@ -512,7 +512,7 @@ class TestNames:
         agent = store.bind(agent_id="ann", namespace="team/eng")
         target = getattr(agent, "_target", agent)
         plain = getattr(store, "_target", store)
-        kind, path = type(target).__name__, core_of(target).engine.path or ":memory:"
+        kind, path = type(target).__name__, core_of(target).engine.name
         assert repr(plain) == f"<{kind} {path} namespace='default'>"
         assert repr(target) == f"<{kind} {path} agent_id='ann' namespace='team/eng'>"
         store.close()

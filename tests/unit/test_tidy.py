@@ -62,8 +62,9 @@ def test_sql_stands_in_sql_files() -> None:
 
 def test_every_query_is_used_and_every_used_one_is_there() -> None:
     from memoranda.sdk.open import load_queries
+    from memoranda.storage import query_loader
 
-    names = set(load_queries())
+    names = {*load_queries(), *query_loader.load("memoranda.storage.postgres")}
     texts = "\n".join(path.read_text("utf-8") for path in FILES)
     used = set(re.findall(r"\"([a-z_]+)\"", texts))
     assert names <= used

@@ -191,7 +191,7 @@ FROM state_because AS because
 LEFT JOIN state ON state.id = because.key_id
 LEFT JOIN scope ON scope.id = state.scope_id
 LEFT JOIN state AS cited
-    ON because.kind = 1 AND cited.id = CAST(because.target AS INTEGER)
+    ON cited.id = CASE because.kind WHEN 1 THEN CAST(because.target AS INTEGER) END
     AND because.target = CAST(cited.id AS TEXT)
 LEFT JOIN scope AS cited_scope ON cited_scope.id = cited.scope_id
 ORDER BY
@@ -208,7 +208,7 @@ JOIN state_because AS because ON because.kind IN (2, 4) AND because.target = nam
 -- List the versions of keys that current values cite and that are no longer current.
 SELECT DISTINCT state.key, because.version, scope.agent_id, scope.namespace
 FROM state_because AS because
-JOIN state ON state.id = CAST(because.target AS INTEGER)
+JOIN state ON state.id = CASE because.kind WHEN 1 THEN CAST(because.target AS INTEGER) END
 JOIN scope ON scope.id = state.scope_id
 WHERE because.kind = 1 AND because.version < state.version
 

@@ -132,6 +132,11 @@ class CoveredEngine:
         """The store's file."""
         return self._engine.path
 
+    @property
+    def name(self) -> str:
+        """What people call the store."""
+        return self._engine.name
+
     def reading(self) -> AbstractContextManager[Reader]:
         """Lend a reader of covered rows for the length of a block."""
         return _CoveredLease(self._engine.reading(), self._coverage)

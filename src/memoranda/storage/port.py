@@ -179,6 +179,11 @@ class Engine(Protocol):
         """The store's file; None if it has none."""
         ...
 
+    @property
+    def name(self) -> str:
+        """What people call the store: its path or its URL, without a password."""
+        ...
+
     read_only: bool
     """Whether the engine refuses every write."""
     commit_seconds: Histogram

@@ -28,6 +28,10 @@ def path_of(field: str, url: object) -> Path | None:
         raise InvalidInput(
             field, f"{short_repr(text)} is a store of a server, and here a file is needed"
         )
+    if scheme in ("postgres", "postgresql"):
+        raise InvalidInput(  # without the URL, which may have a password
+            field, "stores in PostgreSQL cannot be opened yet: give a path, or sqlite:///path"
+        )
     if scheme != "sqlite" or not location.startswith("/") or location == "/":
         raise InvalidInput(
             field,

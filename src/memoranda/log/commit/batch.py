@@ -25,6 +25,7 @@ from memoranda.errors import (
     Conflict,
     InvalidInput,
     LinkCycle,
+    LogForked,
     MemorandaError,
     NotFound,
     PermissionDenied,
@@ -108,6 +109,8 @@ class BatchWriter:
         """Whether the last storage transaction is known to be committed or rolled back."""
         self._head: Head | None = None
         """The log's head, cached; None: read it. Dropped when another connection has written."""
+        self._acknowledged: Head | None = None
+        """The head after the last batch that callers were told of."""
 
     def write(self, requests: Sequence[Request]) -> list[CommitOutcome]:
         """Write a batch, and return the outcome of each request once it is durable."""
@@ -121,7 +124,7 @@ class BatchWriter:
         except MemorandaError as error:  # the whole batch was rolled back
             return [_with_cause(copy(error), error.__cause__) for _ in requests]
         self._home_recorded = self._home_recorded or head is not self._head
-        self._head = head
+        self._head = self._acknowledged = head
         self._certain = True
         self.counts.add_batch(outcomes)
         for refusal in refused:
@@ -190,6 +193,7 @@ class BatchWriter:
         if writer.has_foreign_writes() or self._head is None:
             self._views.drop_caches()
             self._salts.drop_caches()
+            self._check_acknowledged(writer)
             self._head = pages.head(writer, self._genesis)
         head = self._head
         outcomes: list[CommitOutcome] = []
@@ -203,6 +207,21 @@ class BatchWriter:
             outcomes.append(outcome)
         self.failpoint("before-commit")
         return head, outcomes, refusals
+
+    def _check_acknowledged(self, writer: Writer) -> None:
+        """Raise `LogForked` if the log has lost a commit that this process acknowledged.
+
+        A database that fails over to a copy which lags behind goes on without its last commits.
+        """
+        last = self._acknowledged
+        if last is None or not last.commit_ts:
+            return
+        if writer.row("event_hash", commit_ts=last.commit_ts) != (last.hash,):
+            raise LogForked(
+                f"commit {last.commit_ts} was acknowledged by this process, and the log no longer "
+                "has it: the database was restored, or failed over to a copy without it; find out "
+                "what was lost, and open the store again"
+            )
 
     def _process(self, writer: Writer, request: Request, head: Head) -> tuple[Head, CommitOutcome]:
         """Process one request; return the log's new head and the outcome."""

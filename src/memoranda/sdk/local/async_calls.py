@@ -80,7 +80,7 @@ class AsyncLocalCalls(AsyncCalls):
     @property
     def place(self) -> str:
         """The path of the store."""
-        return str(self.core.engine.path or ":memory:")
+        return self.core.engine.name
 
     @property
     def is_closed(self) -> bool:

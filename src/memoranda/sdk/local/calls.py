@@ -48,7 +48,7 @@ class LocalCalls(Calls):
     @property
     def place(self) -> str:
         """The path of the store."""
-        return str(self.core.engine.path or ":memory:")
+        return self.core.engine.name
 
     @property
     def is_closed(self) -> bool:

@@ -229,6 +229,24 @@ class Connection:
         except _FOREIGN as error:
             raise translate(error) from error
 
+    def table_rows(self, table: str, columns: str) -> Iterator[Row]:
+        """Yield every row of a table."""
+        text = self._queries["table_rows"]
+        text = text.replace("COLUMN_NAMES", columns).replace("TABLE_NAME", table)
+        try:
+            yield from self.database.execute(text)
+        except _FOREIGN as error:
+            raise translate(error) from error
+
+    def put_rows(self, table: str, columns: str, rows: Sequence[Row]) -> None:
+        """Add rows to a table; one with the same key is replaced."""
+        text = self._queries["table_put"].replace("PLACEHOLDERS", ", ".join("?" * len(rows[0])))
+        text = text.replace("COLUMN_NAMES", columns).replace("TABLE_NAME", table)
+        try:
+            self._cursor.executemany(text, rows)
+        except _FOREIGN as error:
+            raise translate(error) from error
+
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Undo everything that the block writes, when it ends."""

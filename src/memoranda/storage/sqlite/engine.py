@@ -106,6 +106,11 @@ class StoreFile(ABC):
         """The store's file; None if it is in memory."""
         return self._path
 
+    @property
+    def name(self) -> str:
+        """The path of the file."""
+        return str(self._path or ":memory:")
+
     def identity(self) -> str:
         """Return the identity of the file's inode, which a copy does not share."""
         if self._path is None:
@@ -423,6 +428,11 @@ class SqliteEngine(StoreFile):
         )
         keep_private(path, self._path)
         return engine
+
+    def open_connection(self) -> Connection:
+        """Open a connection whose transactions the caller begins, commits and rolls back."""
+        with translate_errors():
+            return self._connect()
 
     def scratch(self, tag: str) -> AbstractContextManager[Engine]:
         """Provide an empty database in the folder for temporary files."""

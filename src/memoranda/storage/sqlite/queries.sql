@@ -76,6 +76,24 @@ DETACH source
 -- Copy every row of a table of the attached database; TABLE_NAME stands for the table.
 INSERT INTO main.TABLE_NAME SELECT * FROM source.TABLE_NAME
 
+-- name: stored_tables
+-- List the tables that hold rows of ours, with their columns; a full-text index has rows by number.
+SELECT tables.name, CASE tables.name WHEN 'words' THEN 'rowid, ' ELSE '' END
+    || (SELECT group_concat(columns.name, ', ' ORDER BY columns.cid)
+        FROM pragma_table_info(tables.name) AS columns)
+FROM pragma_table_list AS tables
+WHERE tables.schema = 'main' AND tables.name NOT LIKE 'sqlite\_%' ESCAPE '\'
+    AND (tables.type = 'table' OR tables.name = 'words')
+ORDER BY tables.name
+
+-- name: table_rows
+-- Read every row of a table; TABLE_NAME and COLUMN_NAMES stand for the table and its columns.
+SELECT COLUMN_NAMES FROM TABLE_NAME
+
+-- name: table_put
+-- Add a row to a table, or replace it; PLACEHOLDERS stands for one question mark a column.
+INSERT OR REPLACE INTO TABLE_NAME (COLUMN_NAMES) VALUES (PLACEHOLDERS)
+
 -- name: trial_begin
 -- Begin a block of writes that can be undone.
 SAVEPOINT trial

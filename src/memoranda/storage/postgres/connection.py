@@ -1,0 +1,426 @@
+"""PostgreSQL connections: opening them, running named queries, translating errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, cast
+
+import psycopg
+from psycopg import pq
+from psycopg.abc import Buffer
+from psycopg.adapt import Dumper
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
+
+from memoranda import errors
+from memoranda.model.bounded_cache import BoundedCache
+from memoranda.model.coverage import Coverage
+from memoranda.storage.port import Result, Row
+from memoranda.storage.postgres.side_index import SideIndex, SideSession
+from memoranda.storage.postgres.statements import Statement, Statements
+
+_ERRORS: Mapping[type[psycopg.Error], type[errors.MemorandaError]] = {
+    psycopg.errors.LockNotAvailable: errors.StoreBusy,
+    psycopg.errors.DeadlockDetected: errors.StoreBusy,
+    psycopg.errors.SerializationFailure: errors.StoreBusy,
+    psycopg.errors.TooManyConnections: errors.StoreBusy,
+    psycopg.errors.DiskFull: errors.StoreFull,
+    psycopg.errors.ReadOnlySqlTransaction: errors.StoreReadOnly,
+    psycopg.errors.DataCorrupted: errors.Corruption,
+    psycopg.errors.IndexCorrupted: errors.Corruption,
+    psycopg.errors.InsufficientPrivilege: errors.Unavailable,
+    psycopg.IntegrityError: errors.Corruption,
+    psycopg.OperationalError: errors.Unavailable,
+    psycopg.InterfaceError: errors.Unavailable,
+}
+
+
+def translate(error: psycopg.Error) -> errors.MemorandaError:
+    """Return our error for PostgreSQL's; raise the original if it has none: that is our bug."""
+    for foreign, ours in _ERRORS.items():
+        if isinstance(error, foreign):
+            return ours(f"{ours.__doc__} (PostgreSQL: {str(error).strip()})")
+    raise error
+
+
+@contextmanager
+def translate_errors() -> Iterator[None]:
+    """Translate the errors that PostgreSQL raises in the block."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+class _FlagDumper(Dumper):
+    """Stores a flag as the integer that it is in SQLite."""
+
+    format = pq.Format.TEXT
+    oid = Int8Dumper.oid
+
+    def dump(self, flag: bool) -> Buffer:  # noqa: FBT001
+        return b"1" if flag else b"0"
+
+
+def connect(conninfo: str) -> psycopg.Connection[Row]:
+    """Open a connection whose transactions are begun and ended by statements of ours.
+
+    Integers are always sent as such of 64 bits, so that one plan serves all of them.
+    """
+    with translate_errors():
+        database = psycopg.connect(
+            conninfo,
+            autocommit=True,
+            cursor_factory=psycopg.RawCursor,
+            prepare_threshold=_PREPARE_THRESHOLD,
+        )
+    database.prepared_max = _PREPARED_STATEMENTS
+    database.server_cursor_factory = psycopg.RawServerCursor
+    database.adapters.register_dumper(int, Int8Dumper)
+    database.adapters.register_dumper(int, Int8BinaryDumper)
+    database.adapters.register_dumper(bool, _FlagDumper)
+    return cast("psycopg.Connection[Row]", database)
+
+
+_PREPARE_THRESHOLD = 2
+"""Times that a statement runs before it is prepared: to prepare one takes a round trip."""
+_PREPARED_STATEMENTS = 600
+"""Statements that a connection keeps prepared: there are about 450 queries."""
+_CACHED_READS = 64
+"""Results that a connection caches: those of a dozen different scopes."""
+_STREAMED_ROWS = 256
+"""Rows that a stream fetches at once."""
+
+
+class Connection:
+    """A reader and, on the writer's connection, a writer: named queries of one store.
+
+    Queries of the index run in the side file, in a transaction that begins and ends with this one.
+    """
+
+    def __init__(
+        self,
+        database: psycopg.Connection[Row],
+        reconnect: Callable[[], psycopg.Connection[Row]],
+        statements: Statements,
+        store_id: int,
+        side: SideIndex | None,
+        *,
+        writes: bool = False,
+    ) -> None:
+        self.database = database
+        self._reconnect = reconnect
+        self._statements = statements
+        self._store_id = store_id
+        self._side_index = side
+        self._side: SideSession | None = None
+        self._writes = writes
+        self._own_stamp: int | None = None
+        """The store's stamp after this connection's last commit."""
+        self._foreign_writes = False
+        self._pipeline: AbstractContextManager[object] | None = None
+        self._in_snapshot = False
+        self._cache: BoundedCache[Hashable, Any] = BoundedCache(_CACHED_READS)
+        self._cache_stamp: tuple[int, int] | None = None
+        """The stamps of the store and of the side file that the cache was filled in."""
+        self._snapshot_stamp: tuple[int, int] | None = None
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """It sees every row; `storage/coverage.py` has readers that do not."""
+        return None
+
+    # Reading.
+
+    def row(self, query: str, /, **values: object) -> Row | None:
+        """Return the first row, if there is one; values are bound by name."""
+        statement = self._statements[query]
+        if statement is None:
+            return self.side.row(query, **values)
+        with translate_errors():
+            return self._read(statement, statement.bind_names(values, self._store_id)).fetchone()
+
+    def find(self, query: str, /, *values: object) -> Row | None:
+        """Return the first row, if there is one; values are bound by position, as in `put`."""
+        statement = self._statements[query]
+        if statement is None:
+            return self.side.find(query, *values)
+        with translate_errors():
+            return self._read(statement, statement.bind(values, self._store_id)).fetchone()
+
+    def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
+        """Return the rows; with a budget of bytes, PostgreSQL ends the page that exhausts it."""
+        statement = self._statements[query]
+        if statement is None:
+            return self.side.rows(query, budget=budget, **values)
+        if budget is not None:
+            statement = self._statements.own(f"{query}_within")
+            values["budget"] = budget
+        with translate_errors():
+            return self._read(statement, statement.bind_names(values, self._store_id)).fetchall()
+
+    def stream(self, query: str, /, **values: object) -> Iterator[Row]:
+        """Yield the rows one by one, from a cursor of the server."""
+        statement = self._statements[query]
+        if statement is None:
+            yield from self.side.stream(query, **values)
+            return
+        bound = statement.bind_names(values, self._store_id)
+        with translate_errors(), self._without_pipeline(), self._open_cursor(query) as cursor:
+            cursor.execute(statement.text, bound)
+            yield from cursor
+
+    def table_rows(self, table: str, columns: str) -> Iterator[Row]:
+        """Yield every row of a table, from a cursor of the server; only inside a transaction."""
+        statement = self._statements.own("table_rows")
+        text = statement.text.replace("COLUMN_NAMES", columns).replace("TABLE_NAME", table)
+        with translate_errors(), self._without_pipeline(), self._open_cursor(table) as cursor:
+            cursor.execute(text, [self._store_id])
+            yield from cursor
+
+    def _open_cursor(self, name: str) -> psycopg.ServerCursor[Row]:
+        cursor = self.database.cursor(f"stream_{name}", binary=True)
+        cursor.itersize = _STREAMED_ROWS
+        return cursor
+
+    def columns(self, query: str, /) -> tuple[str, ...]:
+        """Return the names of a query's columns."""
+        statement = self._statements[query]
+        if statement is None:
+            return self.side.columns(query)
+        nulls = [None] * len(statement.names)
+        with translate_errors():
+            cursor = self._run(statement, statement.bind(nulls, self._store_id))
+            cursor.fetchone()
+        return tuple(column.name for column in cursor.description or ())
+
+    def has(self, table: str, column: str | None = None, /) -> bool:
+        """Say whether the database has a table, or a column of it."""
+        if column is None:
+            return self.find("table_there", table) is not None
+        return self.find("column_there", table, column) is not None
+
+    def cached(self, read: Callable[..., Result], /, *arguments: Hashable) -> Result:
+        """Return `read(self, *arguments)`, cached while nobody commits to the store.
+
+        Only snapshots are cached: without one, and inside a write, each call reads.
+        """
+        if not self._in_snapshot:
+            return read(self, *arguments)
+        if self._snapshot_stamp is None:
+            row = self.find("store_stamp")
+            # The side file commits first, so that it can be ahead of the snapshot.
+            self._snapshot_stamp = (row[0] if row else 0, self.side.stamp)
+        if self._snapshot_stamp != self._cache_stamp:
+            self._cache.clear()
+            self._cache_stamp = self._snapshot_stamp
+        key = (read, *arguments)
+        value = self._cache.get(key, self)  # itself: no result, not even None, is the connection
+        if value is self:
+            value = self._cache[key] = read(self, *arguments)
+        result: Result = value
+        return result
+
+    # Writing.
+
+    def put(self, query: str, /, *values: object) -> None:
+        """Run a statement with values by position."""
+        statement = self._statements[query]
+        if statement is None:
+            self.side.put(query, *values)
+        else:
+            with translate_errors():
+                self._run(statement, statement.bind(values, self._store_id))
+
+    def put_all(self, query: str, rows: Sequence[Row], /) -> None:
+        """Run a statement for each row; they are sent together."""
+        statement = self._statements[query]
+        if statement is None:
+            self.side.put_all(query, rows)
+            return
+        bound = [statement.bind(row, self._store_id) for row in rows]
+        with translate_errors():
+            self.database.cursor().executemany(statement.text, bound)
+
+    def add(self, query: str, /, *values: object) -> int:
+        """Run a statement that returns the id of the row it adds."""
+        statement = self._statements[query]
+        if statement is None:
+            return self.side.add(query, *values)
+        with translate_errors():
+            row = self._run(statement, statement.bind(values, self._store_id)).fetchone()
+        assert row is not None, f"{query} returns an id"
+        return int(row[0])
+
+    def run(self, query: str, /, **values: object) -> None:
+        """Run a statement with values by name."""
+        statement = self._statements[query]
+        if statement is None:
+            self.side.run(query, **values)
+        else:
+            with translate_errors():
+                self._run(statement, statement.bind_names(values, self._store_id))
+
+    def copy_table(self, table: str, /) -> None:
+        """Refuse: views are rebuilt in place here."""
+        raise NotImplementedError(f"{table} is rebuilt in place")
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Undo everything that the block writes, when it ends."""
+        self.execute("trial_begin")
+        if self._side is not None:
+            self._side.put("trial_begin")
+        side = self._side
+        try:
+            yield
+        finally:
+            self.execute("trial_undo")
+            self.execute("trial_end")
+            if side is not None:
+                side.put("trial_undo")
+                side.put("trial_end")
+            elif self._side is not None:  # it began inside the block
+                self._side.end()
+                self._side = None
+
+    def has_foreign_writes(self) -> bool:
+        """Say whether another connection has committed since the last call."""
+        foreign_writes, self._foreign_writes = self._foreign_writes, False
+        return foreign_writes
+
+    # Transactions.
+
+    def begin_snapshot(self) -> None:
+        """Begin a read transaction; the first read takes the snapshot."""
+        with translate_errors():
+            self._read(self._statements.own("begin_reading"), ())
+        self._in_snapshot = True
+        self._snapshot_stamp = None
+
+    def begin(self, lock_wait_ms: int, *, relaxed: bool) -> bool:
+        """Lock the store for writing, and return whether another connection has written."""
+        with translate_errors():
+            self._begin_pipeline()
+            self.execute("begin")
+            if relaxed:
+                self.execute("relax")
+            self.find_later("lock_wait", lock_wait_ms)
+            row = self.find_later("store_lock").fetchone()
+        if row is None:
+            raise errors.NotFound("the store was removed from its database")
+        if row[0] == self._own_stamp:
+            return False
+        self._foreign_writes = True
+        self._own_stamp = row[0]
+        return True
+
+    def _begin_pipeline(self) -> None:
+        """From here on, send statements without waiting for their results until one is read.
+
+        An error of a statement is raised by a later one, by a read or by the commit.
+        """
+        self._pipeline = self.database.pipeline()
+        self._pipeline.__enter__()
+
+    def _end_pipeline(self) -> None:
+        pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
+            pipeline.__exit__(None, None, None)
+
+    @contextmanager
+    def _without_pipeline(self) -> Iterator[None]:
+        """Wait for each statement in the block: a cursor of the server needs that."""
+        if self._pipeline is None:
+            yield
+            return
+        self._end_pipeline()
+        try:
+            yield
+        finally:
+            self._begin_pipeline()
+
+    @property
+    def in_snapshot(self) -> bool:
+        """Whether all reads are of one snapshot."""
+        return self._in_snapshot
+
+    def index_stamp(self) -> int:
+        """Return the stamp of the index."""
+        row = self.row("meta_get", name="index")
+        return 0 if row is None else int(row[0])
+
+    def queue_all(self) -> None:
+        """Queue every commit for indexing, under a new stamp; no vector is left."""
+        self.run("index_queue_fill")
+        self.run("vectors_restart")
+        self.run("index_stamp_renew")
+
+    def find_later(self, query: str, *values: object) -> psycopg.Cursor[Row]:
+        """Send a statement; its result can be read once the pipeline is synchronised."""
+        statement = self._statements.own(query)
+        return self.database.execute(statement.text, statement.bind(values, self._store_id))
+
+    def commit(self) -> None:
+        """Commit the side file, then the transaction; the stamp tells others of it."""
+        if self._side is not None:
+            self._side.commit(self.index_stamp())
+            self._side = None
+        stamp_before = self._own_stamp
+        with translate_errors():
+            self.find_later("store_stamp_renew")
+            self.execute("commit")
+            self._end_pipeline()
+        assert stamp_before is not None, "a write begins with the store's stamp"
+        self._own_stamp = stamp_before + 1
+
+    def end(self) -> None:
+        """End the transaction, if there is one, without its writes; or raise if that fails."""
+        self._in_snapshot = False
+        if self._side is not None:
+            self._side.end()
+            self._side = None
+        with suppress(psycopg.Error):  # what it reports is rolled back
+            self._end_pipeline()
+        if self.database.info.transaction_status != pq.TransactionStatus.IDLE:
+            self.execute("rollback")
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the connection is there, and outside a transaction."""
+        return self.database.info.transaction_status == pq.TransactionStatus.IDLE
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._side is not None:
+            self._side.end()
+            self._side = None
+        self.database.close()
+
+    def execute(self, query: str) -> None:
+        """Run a statement without parameters."""
+        with translate_errors():
+            self.database.execute(self._statements.own(query).text)
+
+    def _read(self, statement: Statement, values: Sequence[object]) -> psycopg.Cursor[Row]:
+        """Run a query; outside a transaction, on a new connection if this one was lost."""
+        if self._in_snapshot or self._writes:
+            return self._run(statement, values)
+        try:
+            return self._run(statement, values)
+        except psycopg.OperationalError:
+            if not self.database.closed:
+                raise
+            self.database = self._reconnect()
+            return self._run(statement, values)
+
+    def _run(self, statement: Statement, values: Sequence[object]) -> psycopg.Cursor[Row]:
+        return self.database.cursor(binary=True).execute(statement.text, values)
+
+    @property
+    def side(self) -> SideSession:
+        """The transaction of the side file that goes with this one."""
+        if self._side is None:
+            assert self._side_index is not None, "the index is open"
+            self._side = self._side_index.begin(self, writes=self._writes)
+        return self._side

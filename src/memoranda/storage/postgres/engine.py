@@ -1,0 +1,395 @@
+"""The PostgreSQL engine: one store of a database, a writer connection and a pool of readers.
+
+Locks. `_write_lock` is held by the thread that writes, from before BEGIN until after COMMIT. The
+row of the store, which `begin` locks, keeps other processes out. Readers take no lock.
+
+Outcome of a commit. If the connection is lost during COMMIT, the commit may have happened. The next
+write opens a new connection and locks the store's row first: PostgreSQL grants that only after the
+transaction in doubt has ended, so from then on the commit is visible or it never will be.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn
+
+import psycopg
+
+from memoranda import errors
+from memoranda.model.clock import SystemClock
+from memoranda.model.histogram import Histogram
+from memoranda.model.ids import SystemIds
+from memoranda.model.limits import plain_text, short_repr
+from memoranda.storage.port import (
+    Check,
+    Engine,
+    Finding,
+    OutcomeUnknown,
+    Parameters,
+    Progress,
+    QueryResult,
+    Reader,
+    Result,
+    Row,
+    SqlView,
+    StorageSize,
+    fine,
+)
+from memoranda.storage.postgres.connection import Connection, connect
+from memoranda.storage.postgres.copy_to_file import copy_rows
+from memoranda.storage.postgres.database_url import DatabaseUrl
+from memoranda.storage.postgres.schema import Catalog
+from memoranda.storage.postgres.side_index import SideIndex
+from memoranda.storage.postgres.statements import Statements, queries
+from memoranda.storage.scratch import scratch_database
+from memoranda.storage.sqlite.backup import place_file
+from memoranda.storage.sqlite.engine import SqliteEngine
+from memoranda.storage.sqlite.placement import check_vacant
+from memoranda.storage.sqlite.schema import FORMAT
+from memoranda.storage.sqlite.user_sql import documented_views
+from memoranda.storage.thread_locks import check_process, hold, new_lock, reentrant_write_error
+
+LOCK_WAIT_MS = 10_000
+"""How long a write waits for another process's lock, in milliseconds; then it is `StoreBusy`."""
+_DURABILITIES = ("full", "relaxed")
+
+
+class _Lease:
+    """A reader connection for the length of a block; with `snapshot`, inside a transaction."""
+
+    __slots__ = ("_engine", "_reader", "_snapshot")
+
+    def __init__(self, engine: PostgresEngine, *, snapshot: bool) -> None:
+        self._engine = engine
+        self._snapshot = snapshot
+
+    def __enter__(self) -> Connection:
+        reader = self._engine.lend()
+        if self._snapshot:
+            reader.begin_snapshot()
+        self._reader = reader
+        return reader
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._engine.take_back(self._reader)
+
+
+class PostgresEngine:
+    """A store in a PostgreSQL database."""
+
+    path: Path | None = None
+
+    def __init__(
+        self,
+        url: DatabaseUrl,
+        *,
+        sqlite_queries: dict[str, str],
+        durability: str = "full",
+        create: bool = True,
+        read_only: bool = False,
+        lock_wait_ms: int | None = None,
+    ) -> None:
+        durability = plain_text("durability", durability)
+        if durability not in _DURABILITIES:
+            raise errors.InvalidInput(
+                "durability", f"{short_repr(durability)} is not 'full' or 'relaxed'"
+            )
+        self._url = url
+        self._relaxed = durability == "relaxed"
+        self._sqlite_queries = sqlite_queries
+        self._statements = Statements(frozenset(sqlite_queries.keys() - queries().keys()))
+        self._lock_wait_ms = LOCK_WAIT_MS if lock_wait_ms is None else lock_wait_ms
+        self.read_only = read_only
+        self.commit_seconds = Histogram()
+        self._monotonic = SystemClock().monotonic
+        self._write_lock = new_lock()
+        self.background_reading = new_lock()
+        self.purge_waits = False
+        self._idle: deque[Connection] = deque()
+        self._is_closed = False
+        self._writing = False
+        self._guard: Callable[[Connection], object] | None = None
+        self._writer: Connection | None = None
+        self._owner = os.getpid()
+        with ExitStack() as unless_open:
+            database = unless_open.enter_context(closing(connect(url.conninfo)))
+            catalog = Catalog(database, self._statements)
+            catalog.prepare(create=create and not read_only)
+            self._store_id, token = catalog.find(
+                url.store, SystemIds().unique(), create=create and not read_only
+            )
+            folder = url.index or _cache_folder()
+            self._side = SideIndex(folder / f"{token}.db", sqlite_queries)
+            unless_open.callback(self._side.close)
+            self._idle.append(self._wrap(database))
+            self._adopt_index()
+            unless_open.pop_all()
+
+    def _adopt_index(self) -> None:
+        """Bring the side file to the stamp of the store; a new or lost one is filled again."""
+        with self.reading() as reader:
+            stamp = reader.index_stamp()
+        if not self._side.is_current(stamp) and not self.read_only:
+            self.write(lambda writer: writer.side.stamp)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._is_closed
+
+    @property
+    def name(self) -> str:
+        """The URL of the store, without the user and the password."""
+        return self._url.name
+
+    # Reading.
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Lend a reader for the length of a block."""
+        return _Lease(self, snapshot=False)
+
+    def snapshot(self) -> AbstractContextManager[Connection]:
+        """Lend a reader inside a read transaction."""
+        return _Lease(self, snapshot=True)
+
+    def lend(self) -> Connection:
+        """Return an idle reader from the pool, or open one."""
+        self._check_open()
+        with suppress(IndexError):
+            return self._idle.pop()
+        return self._connect()
+
+    def take_back(self, reader: Connection) -> None:
+        """Return a reader to the pool, outside any transaction."""
+        try:
+            reader.end()
+        except errors.MemorandaError:
+            reader.close()
+            return
+        if reader.is_usable and not self._is_closed:
+            self._idle.append(reader)
+        else:
+            reader.close()
+
+    def trim_readers(self, keep: int) -> None:
+        """Close idle readers beyond so many, those that were used least recently."""
+        with suppress(IndexError):
+            while len(self._idle) > keep:
+                self._idle.popleft().close()
+        self._side.trim_readers(keep)
+
+    # Writing.
+
+    def guard_writes(self, check: Callable[[Connection], object]) -> None:
+        """Call `check` in each transaction after others have written."""
+        self._guard = check
+
+    def write(self, work: Callable[[Connection], Result], *, wait: float | None = None) -> Result:
+        """Lock the store's row, and run one transaction."""
+        with self._write_lock if wait is None else hold(self._write_lock, True, wait):
+            self._check_writable()
+            wait_ms = self._lock_wait_ms if wait is None else max(int(wait * 1000), 1)
+            return self._transact(work, wait_ms, relaxed=self._relaxed)
+
+    def _transact(
+        self, work: Callable[[Connection], Result], wait_ms: int, *, relaxed: bool
+    ) -> Result:
+        writer = self._ready_writer()
+        try:
+            self._writing = True
+            if self._begin_write(writer, wait_ms, relaxed=relaxed) and self._guard is not None:
+                self._guard(self._current_writer())
+            writer = self._current_writer()
+            result = work(writer)
+            self._commit(writer)
+        finally:
+            self._writing = False
+            self._end_write()
+        return result
+
+    def _begin_write(self, writer: Connection, wait_ms: int, *, relaxed: bool) -> bool:
+        """Begin; on a connection that was lost while it was idle, do so again on a new one."""
+        try:
+            return writer.begin(wait_ms, relaxed=relaxed)
+        except errors.Unavailable:
+            self._drop_writer()
+            self._writer = self._connect(writes=True)
+            return self._writer.begin(wait_ms, relaxed=relaxed)
+
+    def _current_writer(self) -> Connection:
+        assert self._writer is not None, "a transaction has begun on it"
+        return self._writer
+
+    def _commit(self, writer: Connection) -> None:
+        began_at = self._monotonic()
+        try:
+            writer.commit()
+        except errors.Unavailable as error:
+            self._drop_writer()
+            raise OutcomeUnknown from error
+        self.commit_seconds.add(self._monotonic() - began_at)
+
+    def _end_write(self) -> None:
+        """Roll back what was not committed; a connection that cannot is closed."""
+        if self._writer is None:
+            return
+        try:
+            self._writer.end()
+        except errors.MemorandaError:
+            self._drop_writer()
+
+    def _ready_writer(self) -> Connection:
+        if self._writer is None or not self._writer.is_usable:
+            self._drop_writer()
+            self._writer = self._connect(writes=True)
+        return self._writer
+
+    def _drop_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def write_from(self, source: Path, work: Callable[[Connection], Result]) -> NoReturn:
+        """Refuse: views are rebuilt in place here."""
+        raise NotImplementedError
+
+    def sync(self) -> None:
+        """Commit a small write that waits for the disk: every earlier commit is durable with it."""
+        with self._write_lock:
+            self._check_writable()
+            self._transact(lambda _: None, self._lock_wait_ms, relaxed=False)
+
+    # The store as a whole.
+
+    def identity(self) -> str:
+        """Return the identity of the server, its timeline, the database and the store."""
+        with self.reading() as reader:
+            row = reader.find("cluster_identity")
+        assert row is not None, "a server has an identity"
+        return ":".join(("postgresql", *map(str, row), str(self._store_id)))
+
+    def check_definitions(self, reader: Reader) -> None:
+        """Do nothing: the tables are those of all stores, and their owner's to define."""
+
+    def check_structure(self, reader: Reader) -> None:
+        """Do nothing: PostgreSQL checks pages when it reads them, and operators its indexes."""
+
+    def scratch(self, tag: str) -> AbstractContextManager[Engine]:
+        """Provide an empty SQLite database: so two engines check each other."""
+        return scratch_database(self.open_at, tag)
+
+    def copy_to(self, path: Path, progress: Progress | None = None) -> None:
+        """Copy a snapshot to a new SQLite file."""
+        with closing(self.open_at(path)) as target, self.snapshot() as reader:
+            copy_rows(reader, target, progress)
+
+    def open_at(self, path: Path) -> SqliteEngine:
+        """Create or open a SQLite database in a file."""
+        return SqliteEngine(
+            path,
+            queries=self._sqlite_queries,
+            durability="relaxed",
+            allow_network_file_system=True,
+        )
+
+    def check_vacant(self, field: str, path: Path) -> None:
+        """Refuse a path that is taken, or beside which a journal was left."""
+        check_vacant(field, path)
+
+    def place(self, field: str, draft: Path, path: Path) -> None:
+        """Give a copy its name, unless a journal that is not its own is beside that name."""
+        place_file(field, draft, path)
+
+    def documented_views(self) -> list[SqlView]:
+        """Return the views that a user's SQL can read."""
+        return documented_views()
+
+    def query(self, statement: str, parameters: Parameters = ()) -> QueryResult:
+        """Run a user's SQL over a copy in memory: its dialect and functions are SQLite's."""
+        with (
+            closing(SqliteEngine(None, queries=self._sqlite_queries)) as copy,
+            self.snapshot() as reader,
+        ):
+            copy_rows(reader, copy)
+            return copy.query(statement, parameters)
+
+    def diagnose(self, *, quick: bool) -> list[tuple[str, Check]]:  # noqa: ARG002 - none is slow
+        """Return the checks of the server."""
+        return [("store", self._check_server)]
+
+    def _check_server(self) -> Finding:
+        with self.reading() as reader:
+            version = reader.database.info.server_version
+        server = f"PostgreSQL {version // 10_000}.{version % 10_000}"
+        return fine("store", f"a Memoranda store of format {FORMAT} in {server}")
+
+    def footprint(self) -> StorageSize:
+        """Return the sizes of the tables, of all stores in the database."""
+        with self.reading() as reader:
+            row = reader.find("sizes")
+        return StorageSize(data=row[0] if row else 0, journal=0)
+
+    def purge(self, progress: Progress | None = None) -> bool:
+        """Purge the side file; PostgreSQL's own VACUUM removes the rows that it has deleted."""
+        self._check_writable()
+        return self._side.purge(progress)
+
+    def close(self) -> None:
+        """Close every connection."""
+        if self._owner != os.getpid():
+            return
+        with self._write_lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self._drop_writer()
+            with suppress(IndexError):
+                while True:
+                    self._idle.pop().close()
+            self._side.close()
+
+    def _connect(self, *, writes: bool = False) -> Connection:
+        return self._wrap(self._open_database(), writes=writes)
+
+    def _open_database(self) -> psycopg.Connection[Row]:
+        return connect(self._url.conninfo)
+
+    def _wrap(self, database: psycopg.Connection[Row], *, writes: bool = False) -> Connection:
+        return Connection(
+            database,
+            self._open_database,
+            self._statements,
+            self._store_id,
+            self._side,
+            writes=writes,
+        )
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise errors.StoreClosed
+        check_process(self._owner)
+
+    def _check_writable(self) -> None:
+        self._check_open()
+        if self._writing:
+            raise reentrant_write_error()
+        if self.read_only:
+            raise errors.StoreReadOnly(
+                "the store was opened for reading only: open it without read_only to write to it"
+            )
+
+
+def _cache_folder() -> Path:
+    """Return the folder for side files: in the cache of the user."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "memoranda" / "index"

@@ -1,0 +1,220 @@
+-- Queries that depend on PostgreSQL. The others are derived from those of SQLite by
+-- scripts/generate_postgres_queries.py. :store_id is the store of the connection. OPEN_END is the
+-- end of an open interval; the loader replaces it by its value.
+
+-- name: event_salts_without_effect
+-- Return the salts of transactions that changed nothing, if the request's salt is not zero.
+-- It is the first of two, or in chain version 2 the second of two behind one byte.
+SELECT event.commit_ts, event.salts
+FROM memoranda.event AS event
+WHERE event.store_id = :store_id AND LENGTH(event.operations) = 1 AND CASE LENGTH(event.salts)
+    WHEN 2 * CAST(:size AS BIGINT) THEN SUBSTRING(event.salts FROM 1 FOR CAST(:size AS INTEGER))
+    ELSE SUBSTRING(event.salts FROM 2 + CAST(:size AS INTEGER) FOR CAST(:size AS INTEGER))
+END <> DECODE(REPEAT('00', CAST(:size AS INTEGER)), 'hex')
+
+-- name: event_places_of_scopes
+-- Read one event, with the positions of some scopes' operations in it; NULL where they are unknown.
+SELECT
+    event.commit_ts, event.committed_at, event.hash, event.envelope,
+    (
+        SELECT CAST(JSON_AGG(COALESCE(ENCODE(own.places, 'hex'), '')) AS TEXT)
+        FROM JSONB_ARRAY_ELEMENTS(CAST(:scopes AS JSONB)) AS item (value)
+        LEFT JOIN memoranda.event_scope AS own
+            ON own.store_id = :store_id AND own.scope_id = CAST(item.value AS BIGINT)
+            AND own.commit_ts = event.commit_ts
+    ),
+    event.operations
+FROM memoranda.event AS event
+WHERE event.store_id = :store_id AND event.commit_ts = :commit_ts
+
+-- name: events_with
+-- Find the commits of a range with some bytes in their operations or envelopes.
+SELECT event.commit_ts FROM memoranda.event AS event
+WHERE event.store_id = :store_id AND event.commit_ts > :after AND event.commit_ts <= :through
+    AND (
+        POSITION(CAST(:needle AS BYTEA) IN event.operations) > 0
+        OR POSITION(CAST(:needle AS BYTEA) IN event.envelope) > 0
+    )
+
+-- name: assertions_of_transcripts
+-- Read the assertions whose source is in some transcripts, as far as an agent may see them. An
+-- encoded source is the header, the transcript's id, and its spans.
+SELECT
+    statement.assertion_id, statement.source, scope.namespace, statement.at, statement.until_commit
+FROM JSONB_ARRAY_ELEMENTS_TEXT(CAST(:transcript_ids AS JSONB)) AS item (value)
+JOIN memoranda.graph_statement AS statement
+    ON statement.store_id = :store_id
+    AND SUBSTRING(statement.source FROM 1 FOR 128)
+        >= SUBSTRING(CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8') FROM 1 FOR 128)
+    AND SUBSTRING(statement.source FROM 1 FOR 128) <= SUBSTRING(
+        CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8') || CAST('\xff' AS BYTEA)
+        FROM 1 FOR 128
+    )
+    AND statement.source >= CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8')
+    AND statement.source
+        < CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8') || CAST('\xff' AS BYTEA)
+JOIN memoranda.graph_node AS subject
+    ON subject.store_id = :store_id AND subject.id = statement.subject
+JOIN memoranda.scope AS scope ON scope.store_id = :store_id AND scope.id = subject.scope_id
+WHERE statement.asserts = 1 AND statement.author = 0 AND statement.commit_ts <= :at
+    AND (statement.private = 0 OR scope.agent_id = :viewer)
+
+-- name: checkpoint_add
+-- Store a signed note; storing it again changes nothing.
+INSERT INTO memoranda.checkpoint (store_id, size, note) VALUES (:store_id, :size, :note)
+ON CONFLICT (store_id, size, digest) DO NOTHING
+
+-- name: graph_statements_from
+-- Find the assertions whose source, an encoded reference, is in a range of bytes.
+SELECT statement.assertion_id FROM memoranda.graph_statement AS statement
+WHERE statement.store_id = :store_id AND statement.source >= :first AND statement.source < :end
+    AND SUBSTRING(statement.source FROM 1 FOR 128) >= SUBSTRING(CAST(:first AS BYTEA) FROM 1 FOR 128)
+    AND SUBSTRING(statement.source FROM 1 FOR 128) <= SUBSTRING(CAST(:end AS BYTEA) FROM 1 FOR 128)
+
+-- name: graph_assertions_from
+-- List the assertions that stand and have a source in a range of encoded references, with the
+-- source and their log positions.
+SELECT statement.assertion_id, statement.source, statement.commit_ts, statement.position
+FROM memoranda.graph_statement AS statement
+WHERE statement.store_id = :store_id AND statement.asserts = 1
+    AND statement.until_commit = OPEN_END
+    AND statement.source >= :first AND statement.source < :end
+    AND SUBSTRING(statement.source FROM 1 FOR 128) >= SUBSTRING(CAST(:first AS BYTEA) FROM 1 FOR 128)
+    AND SUBSTRING(statement.source FROM 1 FOR 128) <= SUBSTRING(CAST(:end AS BYTEA) FROM 1 FOR 128)
+ORDER BY statement.commit_ts, statement.position
+
+-- name: vectors_generation
+-- Read the generation of the vectors; of a damaged row, one that no counter has reached.
+SELECT CASE
+    WHEN meta.value IS JSON ARRAY THEN COALESCE(CAST(CAST(meta.value AS JSONB) ->> 2 AS BIGINT), 0)
+    ELSE 1099511627776
+END
+FROM memoranda.meta AS meta WHERE meta.store_id = :store_id AND meta.name = :name
+
+-- name: vectors_restart
+-- Increment the generation after all vectors were deleted, which invalidates caches.
+UPDATE memoranda.meta AS meta
+SET value = CAST(JSONB_SET(
+    CAST(meta.value AS JSONB), '{2}', TO_JSONB(CAST(CAST(meta.value AS JSONB) ->> 2 AS BIGINT) + 1)
+) AS TEXT)
+WHERE meta.store_id = :store_id AND meta.name = 'vectors' AND meta.value IS JSON ARRAY
+    AND JSONB_ARRAY_LENGTH(CAST(meta.value AS JSONB)) > 2
+
+-- name: begin_reading
+-- Begin a read transaction, with one snapshot for all reads.
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
+
+-- name: begin
+-- Begin a write transaction. The lock of the store's row orders writers, so that each statement
+-- behind it sees every commit before.
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
+
+-- name: relax
+-- Let the transaction's commit not wait for the disk.
+SET LOCAL synchronous_commit TO off
+
+-- name: commit
+-- Commit the transaction.
+COMMIT
+
+-- name: rollback
+-- Roll the transaction back.
+ROLLBACK
+
+-- name: trial_begin
+-- Begin a block of writes that can be undone.
+SAVEPOINT trial
+
+-- name: trial_undo
+-- Undo the writes of the block.
+ROLLBACK TO SAVEPOINT trial
+
+-- name: trial_end
+-- End the block.
+RELEASE SAVEPOINT trial
+
+-- name: lock_wait
+-- Bound how long the transaction waits for a lock, in milliseconds.
+SELECT SET_CONFIG('lock_timeout', CAST(CAST(:milliseconds AS BIGINT) AS TEXT), TRUE)
+
+-- name: store_lock
+-- Lock the store for writing, and read the stamp of its last commit.
+SELECT store.stamp FROM memoranda.store AS store WHERE store.store_id = :store_id FOR UPDATE
+
+-- name: store_stamp
+-- Read the stamp of the last commit.
+SELECT store.stamp FROM memoranda.store AS store WHERE store.store_id = :store_id
+
+-- name: store_stamp_renew
+-- Raise the stamp: other processes drop their caches.
+UPDATE memoranda.store AS store SET stamp = store.stamp + 1 WHERE store.store_id = :store_id
+
+-- name: store_find
+-- Find a store by its name.
+SELECT store.store_id, store.token FROM memoranda.store AS store WHERE store.name = :name
+
+-- name: store_add
+-- Add a store; nothing happens if another process adds one at the same time.
+INSERT INTO memoranda.store (store_id, name, token, stamp)
+SELECT COALESCE(MAX(store.store_id), 0) + 1, CAST(:name AS TEXT), CAST(:token AS TEXT), 0
+FROM memoranda.store AS store
+ON CONFLICT DO NOTHING
+
+-- name: table_there
+-- Check whether a table exists.
+SELECT 1 FROM pg_catalog.pg_tables AS own
+WHERE own.schemaname = 'memoranda' AND own.tablename = :name
+
+-- name: column_there
+-- Check whether a table has a column.
+SELECT 1 FROM information_schema.columns AS own
+WHERE own.table_schema = 'memoranda' AND own.table_name = :table AND own.column_name = :name
+
+-- name: schema_lock
+-- Let one process at a time create or migrate the tables; until the transaction ends.
+SELECT pg_advisory_xact_lock(7020251118)
+
+-- name: schema_create
+-- Create the schema of the tables.
+CREATE SCHEMA memoranda
+
+-- name: format_read
+-- Read the format of the tables.
+SELECT format.number FROM memoranda.format AS format
+
+-- name: format_add
+-- Set the format of new tables.
+INSERT INTO memoranda.format (number) VALUES (:number)
+
+-- name: cluster_identity
+-- Identify the server and its history: a restored or promoted one has another timeline.
+SELECT control.system_identifier, checkpoint.timeline_id, current_database()
+FROM pg_control_system() AS control, pg_control_checkpoint() AS checkpoint
+
+-- name: sizes
+-- Add up the sizes of the tables, of all stores.
+SELECT COALESCE(CAST(SUM(pg_total_relation_size(relation.oid)) AS BIGINT), 0)
+FROM pg_catalog.pg_class AS relation
+JOIN pg_catalog.pg_namespace AS own ON own.oid = relation.relnamespace
+WHERE own.nspname = 'memoranda' AND relation.relkind = 'r'
+
+-- name: table_rows
+-- Read every row of a table; TABLE_NAME and COLUMN_NAMES stand for the table and its columns.
+SELECT COLUMN_NAMES FROM memoranda.TABLE_NAME WHERE store_id = :store_id
+
+-- name: index_queue_fill
+-- Queue every commit with something to index, after the index was lost.
+INSERT INTO memoranda.to_index (store_id, commit_ts, size)
+SELECT :store_id, part.commit_ts, CAST(SUM(part.size) AS BIGINT)
+FROM (
+    SELECT memory.commit_ts, 1 AS size FROM memoranda.memory AS memory
+    WHERE memory.store_id = :store_id
+    UNION ALL
+    SELECT statement.commit_ts, 1 FROM memoranda.graph_statement AS statement
+    WHERE statement.store_id = :store_id AND statement.asserts = 1
+    UNION ALL
+    SELECT transcript.commit_ts, 1 + transcript.size / 800 FROM memoranda.transcript AS transcript
+    WHERE transcript.store_id = :store_id AND LENGTH(transcript.digest) > 0
+) AS part
+GROUP BY part.commit_ts
+ON CONFLICT (store_id, commit_ts) DO NOTHING

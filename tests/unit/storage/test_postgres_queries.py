@@ -1,0 +1,104 @@
+"""The queries for PostgreSQL: each is of one store, and PostgreSQL reads one partition for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import psycopg
+import pytest
+
+from memoranda.storage import query_loader
+from memoranda.storage.coverage import covered_name
+from memoranda.storage.postgres import statements
+from tests.postgres_server import new_database
+
+PARTITIONS = 4
+STORE = 7
+CATALOG = frozenset(
+    {"cluster_identity", "column_there", "format_add", "format_read", "schema_create"}
+    | {"schema_lock", "sizes", "store_add", "store_find", "table_there", "lock_wait"}
+    | {"table_rows"}
+)
+"""Queries of the database as a whole; `table_rows` is a template."""
+COMMANDS = frozenset(
+    {"begin", "begin_reading", "commit", "relax", "rollback"}
+    | {"trial_begin", "trial_end", "trial_undo"}
+)
+NAMES = sorted(statements.queries().keys() - CATALOG - COMMANDS)
+
+
+def reads(name: str) -> bool:
+    """Say whether a query only reads: a grant covers nothing else."""
+    return statements.query_text(name).startswith(("SELECT", "WITH"))
+
+
+@cache
+def partitioned() -> psycopg.Connection[Any]:
+    """Return a connection to a database whose tables are partitioned by the store."""
+    database = psycopg.connect(new_database("memoranda_partitions"), autocommit=True)
+    script = query_loader.read_sql("memoranda.storage.postgres", "schema.sql")
+    tables = re.findall(r"CREATE TABLE memoranda\.(\w+) \(\n    store_id", script)
+    script = re.sub(
+        r"(CREATE TABLE memoranda\.(?!store|format)\w+ \(\n    store_id.*?\n\));",
+        r"\1 PARTITION BY HASH (store_id);",
+        script,
+        flags=re.DOTALL,
+    )
+    database.execute("CREATE SCHEMA memoranda")
+    database.execute(script)
+    for table in tables:
+        if table == "store":
+            continue
+        for number in range(PARTITIONS):
+            database.execute(
+                f"CREATE TABLE memoranda.{table}_p{number} PARTITION OF memoranda.{table} "
+                f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {number})"
+            )
+    return database
+
+
+def partitions_read(text: str) -> set[str]:
+    """Return the partitions that a plan touches, for one store and any other values."""
+    statement = statements.number_parameters(text)
+    numbered = re.sub(rf"\${len(statement.names) + 1}\b", str(STORE), statement.text)
+    cursor = partitioned().execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {numbered}".encode())
+    row = cursor.fetchone()
+    assert row is not None
+    return {name.rpartition("_")[2] for name in relations(row[0]) if re.search(r"_p\d$", name)}
+
+
+def relations(plan: Any) -> Iterator[str]:
+    if isinstance(plan, dict):
+        if "Relation Name" in plan:
+            yield plan["Relation Name"]
+        for part in plan.values():
+            yield from relations(part)
+    elif isinstance(plan, list):
+        for part in plan:
+            yield from relations(part)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_query_reads_one_partition(name: str) -> None:
+    assert len(partitions_read(statements.query_text(name))) <= 1
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if reads(name)])
+def test_a_covered_query_reads_one_partition(name: str) -> None:
+    assert len(partitions_read(statements.query_text(covered_name(name)))) <= 1
+
+
+def test_a_query_without_the_store_is_seen() -> None:
+    assert len(partitions_read("SELECT key FROM memoranda.state WHERE scope_id = :scope_id")) == 4
+
+
+def test_every_key_and_index_begins_with_the_store() -> None:
+    rows = partitioned().execute(
+        "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'memoranda' "
+        "AND tablename NOT IN ('format', 'store')"
+    )
+    others = [name for name, text in rows if "(store_id" not in text]
+    assert others == []
