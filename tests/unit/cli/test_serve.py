@@ -42,8 +42,8 @@ def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
         code, log = server.wait()
         assert code == 0
         lines = [json.loads(line) for line in log.splitlines()]
-        methods = {line.get("method") for line in lines if line["message"] == "call"}
-        assert "/memoranda.v1.MemorandaService/Write" in methods
+        routes = {line.get("route") for line in lines if line["message"] == "request"}
+        assert "/memoranda.v1.MemorandaService/Write" in routes
         assert {line["level"] for line in lines} == {"debug", "info"}
     with ServerProcess("--db", str(path)) as again, GrpcClient(again.address) as client:
         assert client.ask(READ).value == {"n": 1}
