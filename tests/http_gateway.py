@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from memoranda.wire.over_http import FrameReader, frame
 from tests.patience import HANG_SECONDS
 
 
@@ -58,6 +59,13 @@ def without_end(forward: Forward) -> Answer:
     """Pass on a body of frames without its last one, as if it were whole."""
     whole = forward()
     return whole._replace(body=whole.body[:-5])
+
+
+def without_last_message(forward: Forward) -> Answer:
+    """Pass on a body of frames without the last message and the end, as if it were whole."""
+    whole = forward()
+    parts = [frame(kind, data) for kind, data in FrameReader().feed(whole.body)]
+    return whole._replace(body=b"".join(parts[:-2]))
 
 
 class Gateway:

@@ -24,7 +24,16 @@ from memoranda import (
 from memoranda.sdk.remote.http import async_connection, connection
 from memoranda.wire import over_http
 from tests.contract.blocking import Blocking, Loop
-from tests.http_gateway import Answer, Gateway, Spoil, after, cut_off, page, without_end
+from tests.http_gateway import (
+    Answer,
+    Gateway,
+    Spoil,
+    after,
+    cut_off,
+    page,
+    without_end,
+    without_last_message,
+)
 from tests.patience import HANG_SECONDS
 from tests.server_process import ServerThread
 
@@ -187,11 +196,13 @@ def test_what_is_cut_off_goes_on_or_says_so(store: Store, gateway: Gateway) -> N
         store.write(key=f"k{number:03}", value={"n": number, "text": "x" * 16_384})
     gateway.spoils["GetState"] = [cut_off(0.5), lambda forward: forward()]
     assert store.get_state(key="k007") is not None
-    gateway.spoils["Replay"] = [cut_off(0.9), without_end, lambda forward: forward()]
+    gateway.spoils["Replay"] = [cut_off(0.9), without_last_message, lambda forward: forward()]
     assert [event.commit_ts for event in store.replay()] == [*range(1, 101)]
-    gateway.spoils["ScanPrefix"] = [cut_off(0.9)]
-    with pytest.raises(Unavailable, match="ask for it again"):
-        list(store.scan_prefix(prefix="k"))
+    assert gateway.requests["Replay"] == 3
+    for spoil in (cut_off(0.9), without_last_message, without_end):
+        gateway.spoils["ScanPrefix"] = [spoil]
+        with pytest.raises(Unavailable, match="ask for it again"):
+            list(store.scan_prefix(prefix="k"))
 
 
 @pytest.mark.parametrize(
