@@ -23,6 +23,7 @@ from benchmarks import (
     facts,
     growth,
     hostile,
+    http,
     hybrid,
     lanes,
     memories,
@@ -54,6 +55,7 @@ SECTIONS = (
     "startup",
     "hostile",
     "server",
+    "http",
     "statehouse",
     "tenants",
 )
@@ -306,6 +308,12 @@ class Bench:
         folder = self._folder / "server"
         folder.mkdir()
         return server.figures(folder, self._seconds)
+
+    def http(self) -> list[Figure]:
+        self._say("a server over HTTP")
+        folder = self._folder / "http"
+        folder.mkdir()
+        return http.figures(folder)
 
     def statehouse(self) -> list[Figure]:
         self._say("the wire of Statehouse")
