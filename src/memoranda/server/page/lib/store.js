@@ -59,10 +59,11 @@ export async function countNotices() {
 }
 
 // Live: one stream for the agent that is looked at.
+const storeName = computed(() => params.value.store);
 let end = null;
 effect(() => {
   const name = agent.value;
-  void params.value.store;
+  void storeName.value;
   if (end) end();
   end = null;
   if (!name || !stats.value) return;

@@ -1,5 +1,5 @@
 // The agent's events on the axis of time: counts for the strip, and the part of them that is listed.
-import { computed, effect, signal, untracked } from "@preact/signals";
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { read } from "page/lib/api.js";
 import { matches } from "page/lib/operations.js";
 import { at, params, patch } from "page/lib/route.js";
@@ -8,6 +8,8 @@ import { toMs, toText } from "page/lib/time.js";
 
 const BUCKETS = 480;
 const PAGE = 200;
+/** Items of a page at most, by the server's rule. */
+const MAX_PAGE = 1000;
 /** Events before the one that is looked at, so that one can step back at once. */
 const BEFORE = 60;
 /** Events that are searched for a text before the viewer is asked to go on. */
@@ -89,7 +91,7 @@ async function forward(query, wanted, stop) {
   let scanned = 0;
   let position = query;
   for (;;) {
-    const page = await read("replay", { ...scope(), kinds: kinds.value, ...position, to_timestamp: params.value.to, limit: PAGE }, { signal: stop });
+    const page = await read("replay", { ...scope(), kinds: kinds.value, ...position, to_timestamp: params.value.to, limit: Math.max(PAGE, Math.min(MAX_PAGE, wanted)) }, { signal: stop });
     scanned += page.items.length;
     items.push(...page.items.filter((event) => event.operations.length && (!text.value || matches(event, text.value))));
     const more = page.next_page_token !== null;
@@ -106,7 +108,8 @@ function walkBack(index, count) {
   return first;
 }
 
-export async function openWindow() {
+/** Read the events around a commit, and look at it; null: the present. */
+export async function openWindow(target = at.value) {
   opening?.abort();
   opening = new AbortController();
   const stop = opening.signal;
@@ -115,14 +118,19 @@ export async function openWindow() {
     listed.value = { ...NOTHING, isLoading: false };
     return;
   }
-  const anchor = at.value === null ? null : await eventAt(at.value, stop);
+  const anchor = target === null ? null : await eventAt(target, stop);
   const ms = anchor ? timeOf(anchor) : Infinity;
   let index = buckets.value.findIndex((bucket) => ms < bucket.end);
   if (index < 0) index = buckets.value.length;
   const first = text.value ? 0 : walkBack(index, BEFORE);
-  const result = await forward({ from_timestamp: toText(buckets.value[first].start) }, PAGE, stop);
-  listed.value = { ...result, first, isLoading: false };
-  if (at.value === null && result.more && !text.value) await fastForward(stop);
+  // Near the present, all is read before anything is shown: the last event is what is looked at.
+  const wanted = target === null && !text.value ? SEARCHED : PAGE;
+  const result = await forward({ from_timestamp: toText(buckets.value[first].start) }, wanted, stop);
+  batch(() => {
+    listed.value = { ...result, first, isLoading: false };
+    if (target !== at.value) patch({ at: target });
+  });
+  if (target === null && result.more && !text.value) await fastForward(stop);
 }
 
 /** Read on to the present: there are few events left, as the window begins near the end. */
@@ -153,19 +161,24 @@ export async function earlier() {
   listed.value = { ...listed.value, items: [...items, ...listed.value.items], first };
 }
 
+/** Read the events around a commit; a newer wish ends an older one. */
+const reopen = (commit) => openWindow(commit).catch((problem) => {
+  if (problem.name !== "AbortError") bucketsProblem.value = problem;
+});
+
 // Moving.
 
 /** Look at a commit. */
 export async function lookAt(commit) {
-  patch({ at: commit });
   const { items, more, first } = listed.value;
   const isBefore = items.length && commit < items[0].commit_ts && first > 0;
   const isAfter = items.length && commit > items.at(-1).commit_ts && more;
-  if (isBefore || isAfter) await openWindow();
+  if (isBefore || isAfter) await reopen(commit);
+  else patch({ at: commit });
 }
 
 /** Go on to the present, and stay there. */
-export const lookAtPresent = () => { patch({ at: null }); if (listed.value.more) openWindow(); };
+export const lookAtPresent = () => (listed.value.more ? reopen(null) : patch({ at: null }));
 
 /** Look at the event before or after. */
 export async function step(by) {
@@ -191,7 +204,7 @@ export async function seek(ms) {
       const near = nearest(time);
       const event = near ?? (await seekTime(toText(time)));
       if (event) await lookAt(event.commit_ts);
-      else lookAtPresent();
+      else await lookAtPresent();
     }
   } finally {
     seeking = null;

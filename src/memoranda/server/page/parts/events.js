@@ -31,7 +31,7 @@ export function Events() {
   const scroll = (event) => {
     const element = event.currentTarget;
     top.value = element.scrollTop;
-    if (element.scrollTop < ROW && first > 0) earlier();
+    if (element.scrollTop < ROW && first > 0 && !isLoading) earlier();
     if (more && !isLoading && element.scrollTop + element.clientHeight > element.scrollHeight - 10 * ROW && !text.value) later();
   };
   return html`<div class="events" ref=${box} onScroll=${scroll} tabindex="0" role="region" aria-label="Events">
