@@ -31,6 +31,11 @@ def ask_log(store: Store) -> dict[str, Any]:
             agent: [told(event) for event in store.replay(agent_id=agent, namespace=ALL_NAMESPACES)]
             for agent in ("planner", "helper", "_engine")
         },
+        "traces": [
+            [event.commit_ts, event.trace_id]
+            for event in store.replay(agent_id="planner", namespace=ALL_NAMESPACES)
+            if event.trace_id is not None
+        ],
         "history": [
             [entry.version, entry.value, [named(ref) for ref in entry.because]]
             for entry in store.history(agent_id="planner", namespace="team/eng", key="step")

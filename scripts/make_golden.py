@@ -36,6 +36,7 @@ from memoranda.calls.signing import signed
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.compaction import pace
 from memoranda.model.document import Document
+from memoranda.model.trace import TraceContext, Tracing
 from memoranda.testing import FixedClock, FixedIds
 from scripts.golden_answers import ask
 
@@ -316,6 +317,8 @@ def erase_behind(store: Store, signer: Signer) -> int:
 def go_on(store: Store) -> None:
     """Write in the fork, and leave a reader's cursor in the middle of it."""
     store.write(agent_id="planner", key="after the fork", value={"n": 1})
+    with Tracing(TraceContext(bytes(range(1, 17)), bytes(range(1, 9)))):
+        store.write(agent_id="planner", key="in a trace", value={"n": 1})
     with store.subscribe(
         agent_id="planner", namespace="team/eng", cursor="indexer", after_commit=0
     ) as subscription:
