@@ -25,6 +25,8 @@ from memoranda.errors import (
 from memoranda.storage.postgres.database_url import parse_database_url
 from tests.postgres_server import database_url, new_database, new_store_url, open_postgres
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:

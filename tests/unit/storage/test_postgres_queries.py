@@ -15,6 +15,8 @@ from memoranda.storage.coverage import covered_name
 from memoranda.storage.postgres import statements
 from tests.postgres_server import new_database
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 4
 STORE = 7
 CATALOG = frozenset(

@@ -9,6 +9,7 @@ import pytest
 
 import memoranda
 from memoranda import Store
+from tests.quick import only
 from tests.server_process import ServerThread
 from tests.tcp_proxy import TcpProxy
 
@@ -19,7 +20,7 @@ def server(tmp_path: Path) -> Iterator[ServerThread]:
         yield running
 
 
-@pytest.fixture(params=["grpc", "http"])
+@pytest.fixture(params=only({"grpc"}, ("grpc", "http")))
 def scheme(request: pytest.FixtureRequest) -> str:
     """How messages are sent: what holds for a store of a server holds for both."""
     return str(request.param)

@@ -35,6 +35,7 @@ from tests.http_gateway import (
     without_last_message,
 )
 from tests.patience import HANG_SECONDS
+from tests.quick import only
 from tests.server_process import ServerThread
 
 IMPATIENT = 0.3
@@ -48,7 +49,7 @@ def gateway(server: ServerThread) -> Iterator[Gateway]:
         yield between
 
 
-@pytest.fixture(params=["threads", "asyncio"])
+@pytest.fixture(params=only({"threads"}, ("threads", "asyncio")))
 def open_store(request: pytest.FixtureRequest) -> Iterator[Opener]:
     """What opens a store, of either sort."""
     with ExitStack() as ends:

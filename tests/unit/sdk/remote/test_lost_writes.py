@@ -33,15 +33,19 @@ def in_time(work: Callable[[], Any]) -> Any:
     return answer.result(HANG_SECONDS)
 
 
+CLIENT_THREADS = ("memoranda-writes", "memoranda-subscription")
+"""The server is in this process too, and starts threads of other names."""
+
+
 class Interrupted:
-    """Interrupts the first thread that is started, before it runs."""
+    """Interrupts the first thread that a client starts, before it runs."""
 
     def __init__(self) -> None:
         self._start = threading.Thread.start
         self.count = 0
 
     def __call__(self, thread: threading.Thread) -> None:
-        if thread.name.startswith("memoranda-"):
+        if thread.name in CLIENT_THREADS:
             self.count += 1
             if self.count == 1:
                 raise KeyboardInterrupt
