@@ -179,9 +179,13 @@ def test_what_a_format_defines_is_found_out_once(
         create(database, number)
 
     monkeypatch.setattr(schema, "create", count)
+    schema._format_image.cache_clear()
     schema._format_definitions.cache_clear()
     for _ in range(3):
         memoranda.open(path).close()
+    assert instance == [schema.FORMAT]
+    for _ in range(3):
+        memoranda.open(":memory:").close()  # a copy of what was made then
     assert instance == [schema.FORMAT]
 
 

@@ -538,8 +538,11 @@ class SqliteEngine(StoreFile):
         """Create the tables of a new store, or migrate an older format."""
         database = self._writer.database
         if create and schema.is_new(self._writer):
-            use_write_ahead_log(database, LOCK_WAIT_MS)
-            self.write(schema.create_if_new)
+            if self._path is None:
+                schema.create_in_memory(database)
+            else:
+                use_write_ahead_log(database, LOCK_WAIT_MS)
+                self.write(schema.create_if_new)
         outdated = schema.is_outdated(database, self._path)
         check_definitions(self._writer, self._path)
         if not migrate:
