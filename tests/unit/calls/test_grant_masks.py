@@ -159,6 +159,7 @@ class TestScores:
                 for call in (Recall(query=query, namespace=TEAM, k=40) for query in queries)
             ]
 
+    @pytest.mark.slow
     def test_foreign_lengths_do_not_matter(self) -> None:
         grant = Grant("a", None, frozenset([TEAM]))
         alone = self.hits(0, Grant("a"))

@@ -311,7 +311,8 @@ def test_on_a_terminal_it_pauses_between_its_acts(tmp_path: Path) -> None:
     assert commands.count("--db") == 3
 
 
-@pytest.mark.parametrize("key", [b"\x03", pytest.param(b"\x04", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [b"\x03", b"\x04"])
 def test_ctrl_c_at_a_pause_ends_it(tmp_path: Path, key: bytes) -> None:
     terminal = Terminal("--db", str(tmp_path / "store.db"))
     terminal.read_until(PROMPT)

@@ -100,6 +100,7 @@ def test_a_pipe_that_is_never_closed_is_left_at_the_limit(tmp_path: Path) -> Non
         assert process.stdout.read() == b""
 
 
+@pytest.mark.slow
 def test_a_locked_store_is_left_and_the_next_hook_goes_on(tmp_path: Path, session: bytes) -> None:
     path = tmp_path / "store.db"
     with memoranda.open(path, embedder=None) as store:

@@ -32,6 +32,7 @@ def test_nothing_is_installed(user: Cli) -> None:
     assert "memoranda mcp install --client" in message
 
 
+@pytest.mark.slow
 def test_an_installed_server_is_started_and_answers_in_both_eras(user: Cli) -> None:
     user("mcp", "install", "--client", "codex", "--tools", "full")
     findings = user.rows("mcp", "doctor")
@@ -75,6 +76,7 @@ def test_a_client_without_the_server_is_told_how_to_install_it(user: Cli) -> Non
     assert "memoranda mcp install --client gemini --scope project" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_server_that_ends_says_why(user: Cli) -> None:
     user("mcp", "install", "--client", "claude-code", "--db", user.home / "no" / "such.db")
     result = user.run("mcp", "doctor", "--client", "claude-code")

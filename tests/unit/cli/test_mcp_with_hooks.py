@@ -18,6 +18,7 @@ from tests.patience import HANG_SECONDS
 from tests.unit.cli.runner import Cli
 
 
+@pytest.mark.slow
 def test_tools_and_hooks_share_the_memory_of_a_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

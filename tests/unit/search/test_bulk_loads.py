@@ -60,12 +60,14 @@ def test_large_transactions_wait_for_the_indexer(path: Path) -> None:
         eventually(lambda: core_of(store).background_indexer.estimate_backlog() == 0)
 
 
+@pytest.mark.slow
 def test_asserting_many_facts_waits_for_the_indexer(path: Path) -> None:
     with memoranda.open(path, durability="relaxed", embedder=None) as store:
         store.bind(agent_id="a").assert_facts(facts(), batch=SIZE)
         assert queued(store) <= BURST
 
 
+@pytest.mark.slow
 def test_asynchronous_calls_wait_for_the_indexer(path: Path) -> None:
     async def load() -> int:
         async with await memoranda.open_async(path, durability="relaxed", embedder=None) as store:

@@ -28,6 +28,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(limit=st.sampled_from((0, 40, 60, 90, 120)), steps=STEPS)
 def test_it_is_a_least_recently_used_cache(limit: int, steps: list[Step]) -> None:
     budget = MemoryBudget(limit)

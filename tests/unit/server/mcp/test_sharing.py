@@ -102,7 +102,8 @@ async def _check(store: memoranda.AsyncStore, answers: list[dict[str, Any]], rou
     assert verification.commits == max(events) == 1 + 2 * len(names) * rounds
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rounds", [3, 60])
 def test_nothing_is_lost_and_nothing_doubled(rounds: int, tmp_path: Path) -> None:
     file = tmp_path / "shared.db"
 
