@@ -29,34 +29,35 @@ REMOTE = ("sync-grpc", "async-grpc", "sync-http", "async-http")
 """Behind a server of their own, which listens on this machine."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what cannot hold for a store of a server, and mark most of the rest as slow."""
-    for item in items:
-        kind = _kind_of(item)
-        if kind in REMOTE and item.path.stem != QUICK_REMOTE.get(kind):
-            item.add_marker(pytest.mark.slow)
-    left_out = {item for item in items if _is_remote(item) and _name_of(item) in NOT_REMOTE}
-    config.hook.pytest_deselected(items=[*left_out])
-    items[:] = [item for item in items if item not in left_out]
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "open_store": (*IN_MEMORY, *ON_DISK, *REMOTE),
+    "reopen": (*ON_DISK, *REMOTE),
+}
+"""The kinds of stores that a fixture opens."""
 
 
-def _is_remote(item: pytest.Item) -> bool:
-    return _kind_of(item) in REMOTE
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test for every kind of store that it holds for.
+
+    What is slow is not even collected for `make test`: that would take longer than many tests.
+    """
+    is_quick_run = metafunc.config.getoption("markexpr") == "not slow"
+    chosen = {str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")}
+    for fixture, kinds in KINDS.items():
+        if fixture in metafunc.fixturenames and not any(fixture in names for names in chosen):
+            params = [*_params(metafunc.definition, kinds, is_quick_run=is_quick_run)]
+            metafunc.parametrize(fixture, params, indirect=True)
 
 
-def _kind_of(item: pytest.Item) -> str | None:
-    params = getattr(getattr(item, "callspec", None), "params", {})
-    return params.get("open_store") or params.get("reopen")
-
-
-def _name_of(item: pytest.Item) -> str:
-    return f"{item.path.stem}::{getattr(item, 'originalname', '')}"
-
-
-def _marked(*kinds: str) -> list[Any]:
-    quick = (*QUICK, *REMOTE)  # of which most are marked later
-    return [pytest.param(kind, marks=() if kind in quick else pytest.mark.slow) for kind in kinds]
+def _params(test: pytest.Function, kinds: tuple[str, ...], *, is_quick_run: bool) -> Iterator[Any]:
+    """Yield the kinds of stores to run a test for; those of the slow run are marked."""
+    module = test.path.stem
+    for kind in kinds:
+        if kind in REMOTE and f"{module}::{test.originalname}" in NOT_REMOTE:
+            continue
+        is_quick = kind in QUICK or module == QUICK_REMOTE.get(kind)
+        if is_quick or not is_quick_run:
+            yield pytest.param(kind, marks=() if is_quick else pytest.mark.slow)
 
 
 @pytest.fixture
@@ -97,14 +98,14 @@ def _opener(
             store.close()
 
 
-@pytest.fixture(params=_marked(*IN_MEMORY, *ON_DISK, *REMOTE))
+@pytest.fixture
 def open_store(
     request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Opener]:
     yield from _opener(request.param, tmp_path, clock, ids)
 
 
-@pytest.fixture(params=_marked(*ON_DISK, *REMOTE))
+@pytest.fixture
 def reopen(
     request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Opener]:
