@@ -37,11 +37,21 @@ class JsonLines(logging.Formatter):
         return json.dumps(fields, default=str)
 
 
+def _is_of_interest(record: logging.LogRecord) -> bool:
+    """Say whether a record is about more than a client that went away while it was answered.
+
+    gRPC logs that as an error of the server, if it comes while a message is being sent.
+    """
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or kind.__name__ != "ExecuteBatchError"
+
+
 @contextmanager
 def logging_to(stream: TextIO, level: str) -> Iterator[None]:
     """Log lines of a level and above to a stream, for the length of a block."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
+    handler.addFilter(_is_of_interest)
     levels: dict[str, int | str] = {"memoranda": level.upper(), **LEVELS}
     loggers = [*map(logging.getLogger, levels)]
     before = [(logger.level, logger.propagate) for logger in loggers]
