@@ -238,6 +238,7 @@ CASES: dict[str, Row] = {
         for names, kind in ((MEMORIES, "memory"), (TALKS, "transcript"), (FACTS, "fact"))
     ],
     "certificate": REFUSED,
+    "prove_erasure": REFUSED,
     "erasures": REFUSED,
     "purge": REFUSED,
     "facts": lambda _: _facts(facts.Facts),

@@ -361,10 +361,10 @@ READS = {
     "find_id", "find_ids", "get_memory", "get_state", "get_transcript", "history",
     "invalidations", "iter_facts", "iter_shared_facts", "links", "list_keys", "list_memories",
     "list_transcripts", "memories_for", "memory_history", "namespaces", "neighbors", "origins",
-    "path", "prove", "prove_growth", "recall", "recall_context", "replay", "replay_transcripts",
-    "scan_prefix", "short_ids", "sql", "sql_views", "stale_keys", "stats", "subgraph",
-    "suggest_merges", "timeline", "timeline_buckets", "transcripts_for", "trusted_keys", "verify",
-    "why",
+    "path", "prove", "prove_erasure", "prove_growth", "recall", "recall_context", "replay",
+    "replay_transcripts", "scan_prefix", "short_ids", "sql", "sql_views", "stale_keys", "stats",
+    "subgraph", "suggest_merges", "timeline", "timeline_buckets", "transcripts_for", "trusted_keys",
+    "verify", "why",
 }  # fmt: skip
 WITHOUT_COMMIT = {
     "backup", "begin_transaction", "bind", "checkpoint", "close", "drop_cursor", "export_log",

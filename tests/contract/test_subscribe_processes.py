@@ -54,7 +54,7 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def test_what_other_processes_write(reopen: Opener, tmp_path: Path) -> None:
+def test_what_other_processes_write(reopen: Opener, location: str) -> None:
     store = reopen()
     everything = store.subscribe(
         agent_id=ALL_AGENTS, namespace=ALL_NAMESPACES, after_commit=0, timeout=HANG_SECONDS
@@ -62,7 +62,7 @@ def test_what_other_processes_write(reopen: Opener, tmp_path: Path) -> None:
     of_one = store.subscribe(
         agent_id="w1", namespace=ALL_NAMESPACES, after_commit=0, timeout=HANG_SECONDS
     )
-    writers = [start(WRITER, tmp_path / "store.db", f"w{number}", 200) for number in range(3)]
+    writers = [start(WRITER, location, f"w{number}", 200) for number in range(3)]
     reading = Background(lambda: [next(of_one) for _ in range(200)])
     result = [next(everything) for _ in range(600)]
     mine = reading.answer()

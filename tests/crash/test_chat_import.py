@@ -36,6 +36,7 @@ def liked(store: Store) -> int:
     return len(store.facts(agent_id="a1", relation="likes"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [0, 2])
 def test_it_goes_on_where_it_was_killed(tmp_path: Path, parts: int) -> None:
     path = tmp_path / "store.db"

@@ -162,6 +162,7 @@ def test_while_rebuilding(folder: Path, template: Path, case: str) -> None:
             break
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", only([0], range(4)))
 def test_several_faults_at_random(folder: Path, seed: int) -> None:
     assert fault_campaign(folder / "campaign", seed, 15) == 15

@@ -16,6 +16,7 @@ COMMAND = re.compile(r"^memoranda serve (.*)$", re.MULTILINE)
 ADDRESS = "127.0.0.1:7420"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "output"),
     [("README.md", "The launch is on Friday\n"), ("docs/howto/run-a-server.md", "")],

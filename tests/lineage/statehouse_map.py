@@ -460,9 +460,9 @@ _INSIDE = (
         f"{_PROSE}snapshots_replay_reads_the_log",
     ),
     Entry(
-        "Compaction, a future feature there too",
-        "",
-        not_yet="the whole log is kept",
+        "Compaction, a future feature there",
+        "`store.compact()`; without it, the whole log is kept",
+        f"{_PROSE}compaction_keeps_the_state_at_its_horizon",
     ),
     Entry(
         "State-first, with a log for replay",

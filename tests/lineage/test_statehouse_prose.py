@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memoranda import InvalidInput, OperationType, ReplayEvent, Store, VersionMismatch
+from memoranda import Compacted, InvalidInput, OperationType, ReplayEvent, Store, VersionMismatch
 from memoranda.testing import FixedClock
 from tests.cores import core_of
 from tests.lineage.corrections import corrected
@@ -381,6 +381,21 @@ def test_snapshots_replay_reads_the_log(client: Store) -> None:
 def _throw_state_away(client: Store) -> None:
     core_of(client).engine.write(lambda writer: writer.run("state_clear"))
     core_of(client).engine.write(lambda writer: writer.run("state_version_clear"))
+
+
+def test_compaction_keeps_the_state_at_its_horizon(client: Store) -> None:
+    """Compaction: old history goes when it is asked for, and the state that it led to stays."""
+    for number in range(1, 5):
+        client.write(agent_id="a1", key="k", value={"n": number})
+    last = client.write(agent_id="a1", key="k", value={"n": 5}).commit_ts
+
+    client.compact(before=last, confirm=True)
+
+    record = client.get_state(agent_id="a1", key="k")
+    assert record is not None
+    assert (record.value, record.version) == ({"n": 5}, 5)
+    with pytest.raises(Compacted):
+        client.get_state(agent_id="a1", key="k", at=last - 1)
 
 
 @corrected("nothing-to-snapshot")

@@ -277,8 +277,10 @@ def test_every_argument_for_a_name_or_an_id_is_completed() -> None:
     ("words", "reply"),
     [
         (["get", "--namespace", "team/eng", "user", ":"], ["42"]),
-        (["get", "--namespace", "team/eng", "user", ":", "4"], ["42"]),
-        (["get", "--agent", "=", "coder", "t"], ["todo"]),
+        pytest.param(
+            ["get", "--namespace", "team/eng", "user", ":", "4"], ["42"], marks=pytest.mark.slow
+        ),
+        pytest.param(["get", "--agent", "=", "coder", "t"], ["todo"], marks=pytest.mark.slow),
         (["why", "memory", ":", "0"], None),
     ],
 )

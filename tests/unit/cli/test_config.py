@@ -148,6 +148,7 @@ def test_a_file_that_is_right_is_summed_up(cli: Cli, tmp_path: Path) -> None:
     assert (row["settings"], len(row["warnings"])) == (6, 1)
 
 
+@pytest.mark.slow
 def test_a_server_takes_all_three(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "server.toml"
     (tmp_path / "stores").mkdir()

@@ -140,6 +140,7 @@ def test_the_fourth_act_recalls_the_newer_answer_first(tmp_path: Path) -> None:
         assert [str(fact.object) for fact in homes] == ["Bergen", "Oslo"]
 
 
+@pytest.mark.slow
 def test_with_a_page_it_serves_the_story_until_ctrl_c(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "memoranda", "demo", "--ui", "--json"]
     command += ["--db", str(tmp_path / "store.db")]
@@ -220,6 +221,7 @@ def test_the_demo_needs_a_plain_path(db: str) -> None:
     assert "is not a path" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_demo_overwrites_nothing(tmp_path: Path) -> None:
     path = tmp_path / "precious.db"
     path.write_text("mine")

@@ -161,6 +161,7 @@ def test_a_damaged_store_is_reported_on_stderr(tmp_path: Path, session: bytes) -
     assert process.stderr.startswith(b"memoranda hook prompt: ")
 
 
+@pytest.mark.slow
 def test_a_transcript_that_cannot_be_read_is_reported_after_the_digest(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with memoranda.open(path, embedder=None) as store:

@@ -64,6 +64,7 @@ def run(files: Path, kind: str, stderr: int) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", IMPORTS)
 def test_an_import_draws_one_bar_with_its_label_and_total(files: Path, kind: str) -> None:
     ours, theirs = pty.openpty()

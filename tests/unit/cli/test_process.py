@@ -72,6 +72,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(long_store: Path, form: tuple[
     assert process.returncode == 141
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["human", "json"])
 def test_a_reader_that_is_gone_already(long_store: Path, form: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
@@ -160,6 +161,7 @@ def test_no_color_is_honoured(long_store: Path) -> None:
         assert "\x1b" not in on_terminal(*arguments, "--db", long_store, env=plain)
 
 
+@pytest.mark.slow
 def test_a_value_is_indented_on_a_terminal(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with memoranda.open(path) as store:

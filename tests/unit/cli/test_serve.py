@@ -135,6 +135,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         call.cancel()
 
 
+@pytest.mark.slow
 def test_jobs_are_told_of_by_stats(tmp_path: Path, cli: Cli) -> None:
     folder = tmp_path / "backups"
     folder.mkdir()

@@ -57,6 +57,7 @@ def test_a_table_is_aligned_and_harmless(filled: Cli) -> None:
     assert "\\u000a\\u001b" in filled("sql", "--table", ODD)
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_table_that_fits(filled: Cli) -> None:
     query = "SELECT 'x' AS a, printf('%.*c', 300, 'y') AS b, '字' AS c"
     plain = environment(COLUMNS="40", NO_COLOR="1")

@@ -157,6 +157,7 @@ def follower(db: Path, *arguments: str) -> Iterator[Follower]:
             process.kill()
 
 
+@pytest.mark.slow
 def test_it_shows_what_other_processes_do_as_it_happens(filled: Cli) -> None:
     with (
         memoranda.open(filled.db) as store,
@@ -180,6 +181,7 @@ def test_ctrl_c_ends_it_quietly(filled: Cli, form: tuple[str, ...]) -> None:
     )
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_reader_that_is_gone_ends_it_quietly(filled: Cli, form: tuple[str, ...]) -> None:
     with memoranda.open(filled.db) as store, follower(filled.db, *form) as tail:
@@ -205,6 +207,7 @@ def test_what_was_not_printed_is_printed_the_next_time(filled: Cli) -> None:
     assert commits(filled, "--cursor", "printer") == [*range(done + 1, 7)]
 
 
+@pytest.mark.slow
 @BOTH
 def test_what_nobody_read_is_not_marked_as_done(filled: Cli, form: tuple[str, ...]) -> None:
     arguments = ("--cursor", "printer", "--after", "4", *form)

@@ -92,6 +92,7 @@ def test_a_second_server_is_told_who_owns_the_store(folder: Path) -> None:
     assert asyncio.run(use(folder)) == 1
 
 
+@pytest.mark.slow
 def test_the_lock_ends_with_a_killed_server(folder: Path) -> None:
     with another_server(folder) as process:
         process.send_signal(signal.SIGKILL)

@@ -52,6 +52,7 @@ def test_fewer_stores_are_worth_a_warning(
     assert fitting_stores(500) == 500
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it looks at open files")
 def test_many_stores_are_served_with_few_file_handles(tmp_path: Path) -> None:
     names = [f"s{number}" for number in range(16)]

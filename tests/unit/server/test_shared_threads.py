@@ -55,6 +55,7 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.005)
 
 
+@pytest.mark.slow
 def test_threads_and_handles_are_bounded_with_fifty_stores(tmp_path: Path) -> None:
     names, others = [f"s{number}" for number in range(50)], threads()
 

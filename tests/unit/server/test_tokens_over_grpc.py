@@ -66,6 +66,7 @@ def notes(folder: Path) -> list[dict[str, Any]]:
         return [dict(part.value or {}) for event in events for part in event.operations]
 
 
+@pytest.mark.slow
 def test_what_another_process_creates_and_revokes_is_seen(
     server: ServerThread, tmp_path: Path
 ) -> None:

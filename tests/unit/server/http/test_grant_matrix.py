@@ -92,6 +92,7 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "prove": ("commit_ts",),
     "prove_growth": ("old",),
     "certificate": ("erasure_id",),
+    "prove_erasure": ("erasure_id",),
     "compact": ("namespace", "before"),
     "drop_cursor": ("cursor",),
     "acknowledge": ("cursor", "token"),

@@ -35,6 +35,7 @@ def test_a_process_on_stdio_has_every_tool(era: Era, tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_server_process_over_http_has_every_tool(tmp_path: Path) -> None:
     async def main(url: str, era: Era) -> None:
         async with (

@@ -47,6 +47,7 @@ def record(key: str, value: dict[str, Any], version: int, commit_ts: int) -> Sta
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(DOCUMENTS)
 def test_a_struct_is_what_clients_make_of_the_object(value: dict[str, Any]) -> None:
