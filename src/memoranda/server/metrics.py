@@ -204,15 +204,15 @@ def _labelled(
 
 def _family(name: str, samples: Iterable[Sample]) -> Metric:
     kind = METRICS[name]
-    shown = _PREFIX + name
+    full_name = _PREFIX + name
     if kind.type == "histogram":
-        histograms = HistogramMetricFamily(shown, kind.help, labels=kind.labels)
+        histograms = HistogramMetricFamily(full_name, kind.help, labels=kind.labels)
         for labels, histogram in samples:
             assert isinstance(histogram, Histogram), f"{name} is a histogram"
             histograms.add_metric(labels, _buckets(histogram), histogram.total)
         return histograms
     family_type = CounterMetricFamily if kind.type == "counter" else GaugeMetricFamily
-    family = family_type(shown, kind.help, labels=kind.labels)
+    family = family_type(full_name, kind.help, labels=kind.labels)
     for labels, number in samples:
         assert not isinstance(number, Histogram), f"{name} is a number"
         family.add_metric(labels, number)

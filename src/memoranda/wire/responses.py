@@ -35,8 +35,8 @@ class Response:
         """The class of the message."""
         return message_class(self.proto)
 
-    def fields(self, answer: Any, asked: Any = None) -> dict[str, Any]:
-        """Return the fields of the message; `asked` is the call, for those that need it."""
+    def fields(self, answer: Any, call: Any = None) -> dict[str, Any]:
+        """Return the fields of the message; `call` has what some of them need."""
         raise NotImplementedError
 
     def answer(self, message: Any) -> Any:
@@ -161,11 +161,11 @@ class Within(Response):
         shape = "pages" if self.kind.shape == "pages" else "value"
         return [kind for kind in within.READS if kind.shape == shape]
 
-    def fields(self, answer: Any, asked: Any = None) -> dict[str, Any]:
-        """Return the field of the read's response; `asked` is the call, since it has the read."""
-        if not isinstance(asked, (AskWithin, ListWithin)):
+    def fields(self, answer: Any, call: Any = None) -> dict[str, Any]:
+        """Return the field of the read's response; `call` names the read."""
+        if not isinstance(call, (AskWithin, ListWithin)):
             raise TypeError(f"the answer of {self.name} needs its call, which names the read")
-        inner = response(type(asked.read))
+        inner = response(type(call.read))
         if self.kind is ListWithin:
             return {inner.name: inner.fields(answer)}
         reads = [*map(_JSON.to_wire, answer.reads)]

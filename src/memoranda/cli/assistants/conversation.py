@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SESSIONS = "hooks/sessions/"
 """Prefix of the keys with the state of sessions."""
 _KEY_CHARACTERS = 200
-_SHOWN = 64
+_MAX_REFS = 64
 
 
 class SessionState(msgspec.Struct, frozen=True):
@@ -31,12 +31,12 @@ class SessionState(msgspec.Struct, frozen=True):
     position: Position = Position()
     first_commit: int | None = None
     """The commit that began it; None in that commit itself."""
-    shown: tuple[str, ...] = ()
+    refs: tuple[str, ...] = msgspec.field(default=(), name="shown")
     """References of hits that the assistant was told, the newest last."""
 
-    def with_shown(self, refs: tuple[str, ...]) -> SessionState:
+    def with_refs(self, refs: tuple[str, ...]) -> SessionState:
         """Return the state after the assistant was told of hits."""
-        return msgspec.structs.replace(self, shown=(*self.shown, *refs)[-_SHOWN:])
+        return msgspec.structs.replace(self, refs=(*self.refs, *refs)[-_MAX_REFS:])
 
 
 def session_key(session: str) -> str:

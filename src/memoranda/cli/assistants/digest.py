@@ -166,14 +166,14 @@ def recalled(
     prompt: str,
     form: Form,
     *,
-    shown: Iterable[str] = (),
+    known_refs: Iterable[str] = (),
     first_commit: int | None = None,
 ) -> Digest:
     """Return what is found for a prompt, but for what this session was told or has said itself."""
     query = prompt[:_PROMPT_CHARACTERS].replace("\0", " ").strip()
     if not query:
         return Digest(form(""))
-    known = set(shown)
+    known = set(known_refs)
     hits = [
         hit
         for hit in store.recall(query, k=_MAX_HITS + len(known), min_score=MIN_SCORE)

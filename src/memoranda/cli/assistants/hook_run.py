@@ -76,7 +76,7 @@ class HookRun:
                     store,
                     self._event.prompt,
                     self._form,
-                    shown=state.shown,
+                    known_refs=state.refs,
                     first_commit=state.first_commit,
                 )
         return Digest(self._form(""))
@@ -91,7 +91,7 @@ class HookRun:
             advanced = read.position.offset - before.position.offset
             if not (read.messages or refs or advanced > _SKIPPED_BYTES):
                 return
-            after = msgspec.structs.replace(before.with_shown(refs), position=read.position)
+            after = msgspec.structs.replace(before.with_refs(refs), position=read.position)
             is_saved = save(store, session, state, after, read.messages)
             if not is_saved or self._kind not in _LAST_EVENTS:
                 return

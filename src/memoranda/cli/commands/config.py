@@ -47,13 +47,13 @@ def show(*, setting: str, as_json: bool) -> None:
     from memoranda.cli.configuration.resolution import unknown_variables
 
     settings = resolution(click.get_current_context())
-    values = [value for value in _shown(settings) if value[0].startswith(setting)]
+    values = [value for value in _display_values(settings) if value[0].startswith(setting)]
     if as_json:
-        for path, shown, value in values:
+        for path, display, value in values:
             write_json(
                 {
                     "setting": path,
-                    "value": shown,
+                    "value": display,
                     "source": value.source,
                     "variable": value.setting.variable,
                 }
@@ -88,21 +88,21 @@ def check(*, file: str, as_json: bool) -> None:
         warn(warning)
 
 
-def _shown(settings: Resolution) -> Iterator[tuple[str, Any, Value]]:
+def _display_values(settings: Resolution) -> Iterator[tuple[str, Any, Value]]:
     """Yield the settings with what is shown of them; some defaults depend on the platform."""
     for path, value in settings.values.items():
-        shown = value.shown
-        if path == "db" and shown is None and settings.values["stores"].value is None:
-            shown = str(default_path())
-        yield path, shown, value
+        display = value.display
+        if path == "db" and display is None and settings.values["stores"].value is None:
+            display = str(default_path())
+        yield path, display, value
 
 
 def _write_table(values: list[tuple[str, Any, Value]]) -> None:
-    rows = [(path, _text(shown), value.source) for path, shown, value in values]
+    rows = [(path, _text(display), value.source) for path, display, value in values]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
-    for path, shown, source in rows:
+    for path, text, source in rows:
         name = click.style(path.ljust(widths[0]), dim=source == "default")
-        click.echo(f"{name}  {safe(shown).ljust(widths[1])}  {click.style(safe(source), dim=True)}")
+        click.echo(f"{name}  {safe(text).ljust(widths[1])}  {click.style(safe(source), dim=True)}")
 
 
 def _text(value: Any) -> str:

@@ -32,7 +32,7 @@ class Value(msgspec.Struct, frozen=True):
     """The variable, the file with its line, or `default`."""
 
     @property
-    def shown(self) -> Any:
+    def display(self) -> Any:
         """The value, or a mask in its place if it is a secret."""
         return _MASK if self.setting.is_secret and self.value is not None else self.value
 
@@ -106,8 +106,8 @@ def from_text(setting: Setting, text: str, source: str) -> Value:
     try:
         return Value(setting, msgspec.convert(plain, setting.type, strict=False), source)
     except msgspec.ValidationError as error:
-        shown = _MASK if setting.is_secret else repr(text)
-        raise InvalidInput(source, f"{shown} does not fit: {error}") from error
+        display = _MASK if setting.is_secret else repr(text)
+        raise InvalidInput(source, f"{display} does not fit: {error}") from error
 
 
 def _value(

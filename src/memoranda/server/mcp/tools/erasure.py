@@ -10,7 +10,7 @@ from memoranda.server.mcp.session import Session, memory_id_of, time_of, transcr
 from memoranda.server.mcp.tool import Answer, Arguments, tool
 from memoranda.server.mcp.tools.memories import missing_transcript
 
-_SHOWN_CHARACTERS = 80
+_EXCERPT_CHARACTERS = 80
 
 
 class Forgotten(Answer, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ async def _forget_memory(
 ) -> tuple[Forget, str]:
     memory = await session.memory(text)
     words = " ".join((memory.title or memory.content or "").split())
-    shown = words[:_SHOWN_CHARACTERS] + ("…" if len(words) > _SHOWN_CHARACTERS else "")
+    excerpt = words[:_EXCERPT_CHARACTERS] + ("…" if len(words) > _EXCERPT_CHARACTERS else "")
     call = Forget(
         memory_id=memory_id_of("memory_id", text),
         agent_id=session.agent_id,
@@ -77,7 +77,7 @@ async def _forget_memory(
     )
     return call, (
         f"Erase memory {memory.id} of agent {memory.agent_id} for good, with all its versions and "
-        f"the facts it is the source of? Its text, as stored: {shown!r}"
+        f"the facts it is the source of? Its text, as stored: {excerpt!r}"
     )
 
 
