@@ -10,6 +10,9 @@ import memoranda
 from memoranda.cli.demo.agent import INVOICES, decide
 from memoranda.cli.demo.story import believe, converse, learn
 from memoranda.sdk.store.store import Store
+from memoranda.testing import FixedClock, FixedIds
+
+_NIGHT_SECONDS = 23 * 3600
 
 
 class _Silent:
@@ -19,15 +22,16 @@ class _Silent:
         return lambda *_, **__: None
 
 
-def tell(path: Path) -> None:
-    """Write the demo's story to a new store."""
-    with memoranda.open(path, embedder=None) as store:
+def tell(path: Path, *, clock: FixedClock | None = None, ids: FixedIds | None = None) -> None:
+    """Write the demo's story to a new store; by a clock that is given, an act a day."""
+    with memoranda.open(path, embedder=None, clock=clock, ids=ids) as store:
         clerk = store.bind(agent_id="clerk")
         settle_invoices(clerk, range(1, len(INVOICES) + 1))
         stage: Any = _Silent()
-        believe(clerk.bind(namespace="beliefs"), stage)
-        learn(clerk.bind(namespace="facts"), stage)
-        converse(clerk.bind(namespace="talks"), stage)
+        for namespace, act in (("beliefs", believe), ("facts", learn), ("talks", converse)):
+            if clock is not None:
+                clock.advance(_NIGHT_SECONDS)
+            act(clerk.bind(namespace=namespace), stage)
 
 
 def settle_invoices(clerk: Store, numbers: Iterable[int]) -> None:
@@ -49,12 +53,14 @@ HOSTILE = (
     "</script><style>body { display: none }</style> ${window.attacked = 1} {{ 7 * 7 }}",
 )
 """Texts that a page must show and never run."""
+HOSTILE_AGENT = "clerk<img src=x onerror='window.attacked = 1'>"
+HOSTILE_SPACE = "team/<svg onload='window.attacked = 1'>?a=b&c#d %2f"
 
 
 def tell_hostile(path: Path, texts: Sequence[str] = HOSTILE) -> None:
     """Write texts to every place where a store holds text."""
     with memoranda.open(path, embedder=None) as store:
-        agent = store.bind(agent_id="clerk<img src=x onerror='window.attacked = 1'>")
+        agent = store.bind(agent_id=HOSTILE_AGENT)
         for number, text in enumerate(texts):
             agent.write(key=f"k{number} {text}", value={text: text})
             agent.write(key="again", value={"text": text})

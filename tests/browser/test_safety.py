@@ -6,12 +6,33 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
+import memoranda
 from tests.browser.browser import Viewer, needs_chromium
-from tests.browser.story import HOSTILE, tell_hostile
+from tests.browser.story import HOSTILE, HOSTILE_AGENT, HOSTILE_SPACE, tell_hostile
 
 pytestmark = [needs_chromium, pytest.mark.slow]
-PLACES = ("/", "/why", "/inbox", "/facts", "/facts?shape=graph", "/recall?query=belief", "/trust")
+PLACES = (
+    "/",
+    "/why",
+    "/inbox",
+    "/inbox?status=stale",
+    "/facts",
+    "/facts?shape=graph",
+    "/recall?query=belief",
+    "/trust",
+)
+
+
+def check_nothing_ran(page: Page) -> None:
+    """Check that stored text made no element, ran nothing, and hides no character."""
+    assert page.evaluate("() => window.attacked") is None
+    scripts = "#app script, #app img[src='x'], #app svg a, #app style"
+    assert page.locator(scripts).count() == 0
+    text = page.locator("body").inner_text()
+    assert "\u202e" not in text
+    assert "\u200b" not in text
 
 
 def test_stored_text_is_never_run(
@@ -23,12 +44,7 @@ def test_stored_text_is_never_run(
     for place in PLACES:
         page = viewer.open(place)
         viewer.settle()
-        assert page.evaluate("() => window.attacked") is None
-        scripts = "#app script, #app img[src='x'], #app svg a, #app style"
-        assert page.locator(scripts).count() == 0
-        text = page.locator("body").inner_text()
-        assert "\u202e" not in text
-        assert "\u200b" not in text
+        check_nothing_ran(page)
     page = viewer.open("/")
     for _ in range(25):
         page.keyboard.press("ArrowLeft")
@@ -39,6 +55,32 @@ def test_stored_text_is_never_run(
     assert HOSTILE[0] in page.locator("#main").inner_text()
     viewer.open("/why").get_by_text("U+202E").first.wait_for()
     assert page.evaluate("() => window.attacked") is None
+
+
+def test_a_fork_with_hostile_text_stands_beside_its_origin(
+    tmp_path: Path, serve: Callable[..., str], view: Callable[..., Viewer]
+) -> None:
+    folder = tmp_path / "stores"
+    folder.mkdir()
+    tell_hostile(folder / "origin.db")
+    with memoranda.open(folder / "origin.db", embedder=None) as store:
+        store.fork(folder / "whatif.db", at=6)
+    with memoranda.open(folder / "whatif.db", embedder=None) as store:
+        agent = store.bind(agent_id=HOSTILE_AGENT)
+        for text in HOSTILE:
+            agent.write(key=f"fork {text}", value={text: text}, namespace=HOSTILE_SPACE)
+            agent.remember(f"fork {text}", title=text, namespace=HOSTILE_SPACE)
+            agent.assert_fact(subject=f"Bo {text}", relation=text, object=f"{text} fork")
+    viewer = view(serve(folder=folder))
+    page = viewer.open("/compare?store=origin&other=whatif")
+    page.get_by_text("The same up to commit 6").wait_for()
+    viewer.settle()
+    text = page.locator("#main").inner_text()
+    for hostile in (*HOSTILE[:3], HOSTILE[4]):
+        assert f"fork {hostile}" in text
+    assert HOSTILE_SPACE in text
+    assert "U+202E" in text
+    check_nothing_ran(page)
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])

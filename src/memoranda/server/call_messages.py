@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import aclosing
 from typing import Any, TypeAlias
 
 from google.protobuf.message import DecodeError
@@ -21,6 +21,7 @@ from memoranda.model.event import StoredEvent
 from memoranda.model.limits import short_repr
 from memoranda.server.dispatcher import Caller, Dispatcher
 from memoranda.server.event_streams import EventPage
+from memoranda.server.long_calls import Step, ask_long
 from memoranda.wire import codec
 from memoranda.wire.classes import Message
 from memoranda.wire.events import event_page
@@ -31,8 +32,6 @@ LARGE_BYTES = 256 * 1024
 would keep the event loop waiting."""
 PAGE_BYTES = 1024 * 1024
 """Bytes of a page from which on it is sent in two."""
-PROGRESS_SECONDS = 0.1
-"""Time between two reports of progress."""
 
 Messages: TypeAlias = AsyncGenerator[bytes, None]
 """The messages of an answer, as bytes. The next one is made once the last one was sent."""
@@ -124,33 +123,20 @@ class CallMessages:
         )
 
     async def _long_answer(self, method: Method, envelope: Envelope) -> Messages:
-        """Yield the progress of a call that takes long, and then its answer.
-
-        The first report comes at once, and the last one before the answer.
-        """
+        """Yield the progress of a call that takes long, and then its answer."""
         incoming = await _incoming(method, envelope)
-        progress = _Progress(asyncio.get_running_loop())
-        work = asyncio.ensure_future(
-            self._dispatcher.ask(
-                incoming.caller, incoming.store, incoming.call, progress.report, size=incoming.size
-            )
+        reports = ask_long(
+            self._dispatcher, incoming.caller, incoming.store, incoming.call, size=incoming.size
         )
-        try:
-            await asyncio.wait((work, progress.begun), return_when=asyncio.FIRST_COMPLETED)
-            is_over = False
-            while not is_over:
-                is_over = work.done()
-                if (steps := progress.take()) is not None:
-                    message = codec.progress_of(method.kind, *steps)
+        async with aclosing(reports) as steps:
+            async for step in steps:
+                if isinstance(step, Step):
+                    message = codec.progress_of(method.kind, step.done, step.total)
                     yield message.SerializeToString()
-                await asyncio.wait((work,), timeout=PROGRESS_SECONDS)
-        finally:
-            if not work.done():
-                work.cancel()
-                await asyncio.wait((work,))
-        encoded = codec.response_of(incoming.call, work.result()).SerializeToString()
-        self._dispatcher.count_answer(incoming.caller, len(encoded))
-        yield encoded
+                    continue
+                encoded = codec.response_of(incoming.call, step.value).SerializeToString()
+                self._dispatcher.count_answer(incoming.caller, len(encoded))
+                yield encoded
 
     async def _pages(self, method: Method, envelope: Envelope) -> Messages:
         """Yield a long answer; the first message has no items: the call is checked."""
@@ -229,27 +215,3 @@ def _page_messages(call: Call[Any], items: Sequence[Any]) -> Iterator[bytes]:
         yield from _page_messages(call, items[middle:])
     else:
         yield message.SerializeToString()
-
-
-class _Progress:
-    """The last report of a thread, until it is sent."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._last: tuple[int, int] | None = None
-        self._has_begun = False
-        self.begun: asyncio.Future[None] = loop.create_future()
-        """Done with the first report."""
-
-    def report(self, done: int, total: int) -> None:
-        """Note how far the work is; called in its thread, very often."""
-        self._last = done, total
-        if not self._has_begun:
-            self._has_begun = True
-            with suppress(RuntimeError):  # the loop is closed, and nobody waits
-                self._loop.call_soon_threadsafe(self.begun.set_result, None)
-
-    def take(self) -> tuple[int, int] | None:
-        """Return the last report, if it was not taken yet."""
-        last, self._last = self._last, None
-        return last

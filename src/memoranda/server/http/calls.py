@@ -32,6 +32,7 @@ from memoranda.server.http.streams import (
     NDJSON,
     Stream,
     json_lines,
+    progress_lines,
     server_sent_events,
 )
 from memoranda.server.single_pages import SinglePage
@@ -168,7 +169,8 @@ class CallEndpoints:
     def _lines(self, incoming: IncomingCall) -> Stream:
         for name in incoming.own:
             raise InvalidInput(name, "is for pages, and not for lines: leave it out")
-        chunks = json_lines(
+        lines = json_lines if incoming.call.shape == "pages" else progress_lines
+        chunks = lines(
             self._dispatcher, incoming.caller, incoming.store, incoming.call, incoming.size
         )
         return Stream(chunks=chunks, content_type=NDJSON, headers=[PRIVATE])
@@ -200,7 +202,14 @@ _MEDIA: Mapping[str, tuple[bytes, ...]] = {
 
 def media_of(kind: type[Call[Any]]) -> tuple[bytes, ...]:
     """Return the media types that an answer can have, the preferred one first."""
-    return (OCTETS,) if kind is LoadTranscript else _MEDIA[kind.shape]
+    if kind is LoadTranscript:
+        return (OCTETS,)
+    return _MEDIA["pages" if has_progress(kind) else kind.shape]
+
+
+def has_progress(kind: type[Call[Any]]) -> bool:
+    """Say whether a call takes long, and tells lines of JSON how far it is."""
+    return kind.lane == "long" and kind.shape == "value"
 
 
 async def _tagged(incoming: IncomingCall, answer: Any) -> Response:

@@ -248,6 +248,12 @@ def _answer_response(book: SchemaBook, route: Route) -> dict[str, Any]:
         return response | {
             "content": {"application/json": {"schema": page}, NDJSON.decode(): lines}
         }
+    if kind.lane == "long":
+        step = object_of({"progress": object_of({"done": INTEGER, "total": INTEGER})})
+        lines = {"schema": {"anyOf": [step, object_of({"answer": schema})]}}
+        return response | {
+            "content": {"application/json": {"schema": schema}, NDJSON.decode(): lines}
+        }
     if _has_version(route):
         response["headers"] = {"ETag": {"description": "The version and the log.", "schema": TEXT}}
     return response | {"content": {"application/json": {"schema": schema}}}

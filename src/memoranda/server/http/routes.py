@@ -136,6 +136,7 @@ _RESOURCES: Mapping[str, tuple[str, str]] = {
     "trust_key": ("POST", "trusted-keys"),
     "erasures": ("GET", "erasures"),
     "certificate": ("GET", "erasures/{erasure_id}"),
+    "prove_erasure": ("GET", "erasures/{erasure_id}/proof"),
     # the store
     "describe_store": ("GET", ""),
     "agents": ("GET", "agents"),

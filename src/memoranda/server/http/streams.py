@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from itertools import islice
 from typing import Any
 
@@ -24,6 +25,7 @@ from memoranda.server.event_streams import EventPage
 from memoranda.server.http.answers import answer_json
 from memoranda.server.http.messages import Headers
 from memoranda.server.http.problems import problem_members
+from memoranda.server.long_calls import Step, ask_long
 from memoranda.wire.over_http import HEARTBEAT_SECONDS
 
 NDJSON = b"application/x-ndjson"
@@ -68,6 +70,24 @@ async def json_lines(
                 data = b"".join(_encode(answer_json(call, item)) + b"\n" for item in part)
                 yield data
                 await stream.throttle(len(data))
+
+
+async def progress_lines(
+    dispatcher: Dispatcher, caller: Caller, store: str, call: Call[Any], size: int
+) -> Chunks:
+    """Yield how far a call that takes long is, and then its answer, one JSON object a line."""
+    async with aclosing(ask_long(dispatcher, caller, store, call, size=size)) as steps:
+        has_begun = False
+        async for step in steps:
+            if not has_begun:
+                yield b""
+                has_begun = True
+            if isinstance(step, Step):
+                yield _encode({"progress": step}) + b"\n"
+            else:
+                data = _encode({"answer": answer_json(call, step.value)}) + b"\n"
+                dispatcher.count_answer(caller, len(data))
+                yield data
 
 
 async def server_sent_events(

@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { effect } from "@preact/signals";
 import { request, signedOut } from "page/lib/api.js";
+import { story } from "page/lib/carrier.js";
 import { html, plain } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
 import { go, href, Link, patch, params, view } from "page/lib/route.js";
@@ -11,19 +12,23 @@ import { TimeBar } from "page/parts/strip.js";
 import { SignIn } from "page/views/sign_in.js";
 import { Timeline } from "page/views/timeline.js";
 
+/** Whether a view can be shown: a file that was exported cannot search, verify or compare. */
+const hasStore = () => story === null;
+
 // Views other than the first are read when they are opened.
 const PLACES = [
   { name: "timeline", label: "Timeline", show: Timeline },
   { name: "why", label: "Why", load: async () => (await import("page/views/why.js")).Why },
   { name: "inbox", label: "Inbox", load: async () => (await import("page/views/inbox.js")).Inbox },
   { name: "facts", label: "Facts", load: async () => (await import("page/views/facts.js")).Facts },
-  { name: "recall", label: "Recall", load: async () => (await import("page/views/recall.js")).Recall },
-  { name: "trust", label: "Trust", load: async () => (await import("page/views/trust.js")).Trust },
-  { name: "compare", label: "Compare", load: async () => (await import("page/views/compare.js")).Compare, isShown: () => stores.value.length > 1 },
+  { name: "recall", label: "Recall", load: async () => (await import("page/views/recall.js")).Recall, isShown: hasStore },
+  { name: "trust", label: "Trust", load: async () => (await import("page/views/trust.js")).Trust, isShown: hasStore },
+  { name: "compare", label: "Compare", load: async () => (await import("page/views/compare.js")).Compare, isShown: () => hasStore() && stores.value.length > 1 },
 ];
 
 function Place({ place }) {
   const view = useLoad(() => place.show ?? place.load(), [place.name]);
+  if (story && place.isShown) return html`<div class="view"><header><h1>${place.label}</h1></header><section class="sheet"><${Empty} title="${place.label} needs the store">This is a file with one agent's story. Open the store it came from with <code>memoranda ui FILE</code>.<//></section></div>`;
   if (place.show) return html`<${place.show} />`;
   return html`<${Loaded} of=${view}>${(show) => html`<${show} />`}<//>`;
 }
@@ -42,6 +47,7 @@ function Rail() {
     </div>
     <div class="foot">
       ${session.value?.token_id && html`<span>Signed in${session.value.agent_id ? ` as ${plain(session.value.agent_id)}` : ""}</span><button onClick=${leave}>Sign out</button>`}
+      ${story && html`<span>A file with commits <span class="num">${story.first}</span> to <span class="num">${story.last}</span> of this agent. The store can also recall, verify and compare: <code>memoranda ui</code></span>`}
       <span>← → step · Shift-drag zooms</span>
     </div>
   </aside>`;

@@ -49,6 +49,20 @@ async def closed(exchange: Exchange) -> Reply:
     return await exchange.whole()
 
 
+def test_a_long_call_says_how_far_it_is(tmp_path: Path) -> None:
+    async def work(served: Served) -> None:
+        await write(served, *range(70))
+        path = "/v1/stores/acme/verify"
+        reply = await served.client.post(path, {}, **LINES)
+        *steps, last = reply.lines
+        assert steps[-1] == {"progress": {"done": 70, "total": 70}}
+        assert last == {"answer": (await served.client.post(path, {})).json}
+        refused = await served.client.post(path, {"checkpoint": "no note"}, **LINES)
+        members(refused, 422, "NotProven")
+
+    run(tmp_path, work)
+
+
 def test_a_replay_as_lines(tmp_path: Path) -> None:
     async def work(served: Served) -> None:
         await write(served, *range(70))

@@ -5,7 +5,11 @@ const SPEAKER = /^(?:\[([^\]\n]{4,40})\]\s*)?([^\s:][^:\n]{0,39}):\s/;
 export function toTurns(bytes, spans, excerpts) {
   const text = new TextDecoder().decode(bytes);
   const messages = asMessages(text);
-  if (messages) return messages.map((turn) => ({ ...turn, parts: markWords(turn.text, excerpts) }));
+  if (messages) {
+    const turns = messageTurns(messages, spans);
+    if (turns.some(({ parts }) => parts.some(({ isQuoted }) => isQuoted))) return turns;
+    return messages.map((turn) => ({ ...turn, parts: markWords(turn.text, excerpts) }));
+  }
   return textTurns(text, spans.map(([from, to]) => [offsetOf(bytes, from), offsetOf(bytes, to)]));
 }
 
@@ -23,6 +27,23 @@ function asMessages(text) {
   } catch {
     return null;
   }
+}
+
+/** Mark the spans in messages. Spans are bytes of their text: `who: words`, with later lines indented by two. */
+function messageTurns(messages, spans) {
+  const size = (text) => new TextEncoder().encode(text).length;
+  let start = 0;
+  return messages.map((turn) => {
+    let lineStart = start + size(`${turn.who}: `);
+    const parts = turn.text.split("\n").flatMap((line, index) => {
+      const bytes = new TextEncoder().encode(line);
+      const own = spans.map((span) => span.map((byte) => offsetOf(bytes, Math.max(0, Math.min(bytes.length, byte - lineStart)))));
+      lineStart += bytes.length + 3;
+      return [...(index ? [{ text: "\n", isQuoted: false }] : []), ...cut(line, 0, own.filter(([from, to]) => from < to))];
+    });
+    start = lineStart - 2;
+    return { ...turn, parts };
+  });
 }
 
 function wordsOf(content) {

@@ -1,5 +1,6 @@
 // The address: which view is open and what it shows. Every view can be linked to.
 import { batch, computed, signal } from "@preact/signals";
+import { addressOf, readPlace } from "page/lib/address.js";
 import { html } from "page/lib/html.js";
 
 export const VIEWS = ["timeline", "why", "inbox", "facts", "recall", "trust", "compare"];
@@ -13,9 +14,9 @@ export const params = signal({});
 export const at = computed(() => (params.value.at ? Number(params.value.at) : null));
 
 const readAddress = () => batch(() => {
-  const path = location.pathname.slice(1);
-  view.value = VIEWS.includes(path) ? path : "timeline";
-  params.value = Object.fromEntries(new URLSearchParams(location.search));
+  const [name, query] = readPlace();
+  view.value = VIEWS.includes(name) ? name : "timeline";
+  params.value = Object.fromEntries(new URLSearchParams(query));
 });
 readAddress();
 addEventListener("popstate", readAddress);
@@ -28,8 +29,7 @@ export function href(name, changes = {}) {
   for (const [key, value] of Object.entries({ ...own, ...changes })) {
     if (value !== null && value !== undefined && value !== "") query.set(key, String(value));
   }
-  const text = query.toString();
-  return `/${name}${text ? "?" + text : ""}`;
+  return addressOf(name, query.toString());
 }
 
 /** Open a view. */
@@ -46,8 +46,7 @@ export function patch(changes) {
     if (value === null || value === undefined || value === "") delete next[key];
     else next[key] = String(value);
   }
-  const text = new URLSearchParams(next).toString();
-  history.replaceState(null, "", `/${view.value}${text ? "?" + text : ""}`);
+  history.replaceState(null, "", addressOf(view.value, new URLSearchParams(next).toString()));
   params.value = next;
 }
 

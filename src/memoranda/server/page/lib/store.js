@@ -1,5 +1,5 @@
 // What is open: the session, the store, the agent, its events, and the head of its log.
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { follow, list, read, request, signedOut } from "page/lib/api.js";
 import { at, params, patch } from "page/lib/route.js";
 import { toMs } from "page/lib/time.js";
@@ -68,19 +68,14 @@ effect(() => {
   end = null;
   if (!name || !stats.value) return;
   const after = stats.value.commits;
-  end = follow({ agent_id: name, all_namespaces: true, after_commit: after }, (event) => { arrival.value = event; }, (state) => { isLive.value = state; });
+  // Of the address, only the store matters here: else every step would end the stream and begin another.
+  end = untracked(() => follow({ agent_id: name, all_namespaces: true, after_commit: after }, (event) => { arrival.value = event; }, (state) => { isLive.value = state; }));
 });
 
 /** Find the first event at or after a time; null if there is none. */
 export async function seekTime(text, stop) {
   const page = await read("replay", { ...scope(), from_timestamp: text, limit: 1 }, { signal: stop });
   return page.items[0] ?? null;
-}
-
-/** Find the event of a commit, or the first one after it. */
-export async function eventAt(commit, stop) {
-  const exact = await read("replay", { ...scope(), after_commit: commit - 1, limit: 1 }, { signal: stop });
-  return exact.items[0] ?? null;
 }
 
 export const timeOf = (event) => toMs(event.committed_at);

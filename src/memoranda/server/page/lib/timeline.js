@@ -3,23 +3,23 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { read } from "page/lib/api.js";
 import { matches } from "page/lib/operations.js";
 import { at, params, patch } from "page/lib/route.js";
-import { agent, arrival, eventAt, namespace, scope, seekTime, stats, timeOf } from "page/lib/store.js";
+import { agent, agents, arrival, head, namespace, scope, seekTime, stats, timeOf } from "page/lib/store.js";
 import { toMs, toText } from "page/lib/time.js";
 
 const BUCKETS = 480;
 const PAGE = 200;
 /** Items of a page at most, by the server's rule. */
 const MAX_PAGE = 1000;
-/** Events before the one that is looked at, so that one can step back at once. */
-const BEFORE = 60;
+/** Events before and after the one that is looked at, so that one can step at once. */
+const AROUND = 60;
 /** Events that are searched for a text before the viewer is asked to go on. */
 const SEARCHED = 5000;
 const REFRESH_MS = 1000;
 
 export const buckets = signal([]);
 export const bucketsProblem = signal(null);
-const NOTHING = { items: [], scanned: 0, more: false, first: 0, isLoading: true };
-/** The listed events; `first`: the number of the bucket they begin in. */
+const NOTHING = { items: [], scanned: 0, more: false, hasEarlier: false, last: null, isLoading: true };
+/** The listed events; `hasEarlier`, `more`: there may be others before, after; `last`: the commit up to which they were read. */
 export const listed = signal(NOTHING);
 export const kinds = computed(() => (params.value.kinds ? params.value.kinds.split(",") : null));
 export const text = computed(() => params.value.q ?? "");
@@ -91,7 +91,7 @@ async function forward(query, wanted, stop) {
   let scanned = 0;
   let position = query;
   for (;;) {
-    const page = await read("replay", { ...scope(), kinds: kinds.value, ...position, to_timestamp: params.value.to, limit: Math.max(PAGE, Math.min(MAX_PAGE, wanted)) }, { signal: stop });
+    const page = await read("replay", { ...scope(), kinds: kinds.value, ...position, to_timestamp: params.value.to, limit: text.value ? MAX_PAGE : Math.min(MAX_PAGE, wanted) }, { signal: stop });
     scanned += page.items.length;
     items.push(...page.items.filter((event) => event.operations.length && (!text.value || matches(event, text.value))));
     const more = page.next_page_token !== null;
@@ -100,12 +100,22 @@ async function forward(query, wanted, stop) {
   }
 }
 
-/** Return the bucket from which on there are so many events up to a bucket. */
-function walkBack(index, count) {
-  let sum = 0;
-  let first = Math.max(0, Math.min(index, buckets.value.length - 1));
-  while (first > 0 && sum < count) sum += buckets.value[--first].events;
-  return first;
+/** Read the last events up to a commit: at least so many, or all there are. */
+async function backward(end, wanted, stop) {
+  // A log is read forwards: so the reading begins as many commits before as should have enough of the agent's events.
+  const isZoomed = params.value.from || params.value.to;
+  const events = isZoomed ? agents.value.find(({ agent_id }) => agent_id === agent.value)?.commits : buckets.value.reduce((sum, bucket) => sum + bucket.events, 0);
+  let reach = Math.ceil((1.5 * wanted * Math.max(1, head.value)) / Math.max(1, events ?? head.value));
+  let [tooFew, tooMany] = [0, Infinity];
+  for (;;) {
+    const after = Math.max(0, end - reach);
+    const page = await read("replay", { ...scope(), kinds: kinds.value, from_timestamp: params.value.from, to_timestamp: params.value.to, after_commit: after, through_commit: end, limit: Math.min(MAX_PAGE, 8 * wanted) }, { signal: stop });
+    const isCut = page.next_page_token !== null;
+    if (isCut && reach - tooFew > 1) tooMany = reach;
+    else if (page.items.length < wanted && after > 0 && tooMany - reach > 1) tooFew = reach;
+    else return { items: page.items.filter((event) => event.operations.length), hasEarlier: after > 0 };
+    reach = tooMany === Infinity ? reach * 4 : Math.ceil((tooFew + tooMany) / 2);
+  }
 }
 
 /** Read the events around a commit, and look at it; null: the present. */
@@ -118,47 +128,37 @@ export async function openWindow(target = at.value) {
     listed.value = { ...NOTHING, isLoading: false };
     return;
   }
-  const anchor = target === null ? null : await eventAt(target, stop);
-  const ms = anchor ? timeOf(anchor) : Infinity;
-  let index = buckets.value.findIndex((bucket) => ms < bucket.end);
-  if (index < 0) index = buckets.value.length;
-  const first = text.value ? 0 : walkBack(index, BEFORE);
-  // Near the present, all is read before anything is shown: the last event is what is looked at.
-  const wanted = target === null && !text.value ? SEARCHED : PAGE;
-  const result = await forward({ from_timestamp: toText(buckets.value[first].start) }, wanted, stop);
+  const result = text.value ? { ...(await forward({ from_timestamp: params.value.from }, PAGE, stop)), hasEarlier: false } : await around(target, stop);
   batch(() => {
-    listed.value = { ...result, first, isLoading: false };
+    listed.value = { ...result, isLoading: false };
     if (target !== at.value) patch({ at: target });
   });
-  if (target === null && result.more && !text.value) await fastForward(stop);
 }
 
-/** Read on to the present: there are few events left, as the window begins near the end. */
-async function fastForward(stop) {
-  while (listed.value.more && !stop.aborted) await later(stop);
+async function around(target, stop) {
+  const end = target === null ? await lastCommit(stop) : Math.min(target, head.value);
+  const [before, after] = await Promise.all([backward(end, AROUND, stop), target === null ? NOTHING : forward({ after_commit: end, from_timestamp: params.value.from }, AROUND, stop)]);
+  return { items: [...before.items, ...after.items], scanned: 0, more: after.more, hasEarlier: before.hasEarlier, last: after.last ?? end };
+}
+
+/** Return the last commit of the time that is shown. */
+async function lastCommit(stop) {
+  const next = params.value.to ? await seekTime(params.value.to, stop) : null;
+  return next ? next.commit_ts - 1 : head.value;
 }
 
 export async function later(stop) {
   const state = listed.value;
-  const after = state.last ?? state.items.at(-1)?.commit_ts;
-  const result = await forward(after ? { after_commit: after } : { from_timestamp: params.value.from }, PAGE, stop);
+  const result = await forward({ after_commit: state.last, from_timestamp: params.value.from }, PAGE, stop);
   listed.value = { ...state, items: [...state.items, ...result.items], scanned: state.scanned + result.scanned, more: result.more, last: result.last ?? state.last, isLoading: false };
 }
 
 export async function earlier() {
   const state = listed.value;
-  if (state.first === 0 || state.isLoading) return;
-  const first = walkBack(state.first, PAGE);
-  const bound = state.items[0]?.commit_ts ?? Infinity;
-  const items = [];
-  let position = { from_timestamp: toText(buckets.value[first].start) };
-  for (;;) {
-    const result = await forward(position, PAGE);
-    items.push(...result.items.filter((event) => event.commit_ts < bound));
-    if (!result.more || (result.items.at(-1)?.commit_ts ?? Infinity) >= bound) break;
-    position = { after_commit: result.last };
-  }
-  listed.value = { ...listed.value, items: [...items, ...listed.value.items], first };
+  if (!state.hasEarlier || state.isLoading || !state.items.length) return;
+  listed.value = { ...state, isLoading: true };
+  const { items, hasEarlier } = await backward(state.items[0].commit_ts - 1, PAGE);
+  listed.value = { ...listed.value, items: [...items, ...listed.value.items], hasEarlier, isLoading: false };
 }
 
 /** Read the events around a commit; a newer wish ends an older one. */
@@ -170,8 +170,8 @@ const reopen = (commit) => openWindow(commit).catch((problem) => {
 
 /** Look at a commit. */
 export async function lookAt(commit) {
-  const { items, more, first } = listed.value;
-  const isBefore = items.length && commit < items[0].commit_ts && first > 0;
+  const { items, more, hasEarlier } = listed.value;
+  const isBefore = items.length && commit < items[0].commit_ts && hasEarlier;
   const isAfter = items.length && commit > items.at(-1).commit_ts && more;
   if (isBefore || isAfter) await reopen(commit);
   else patch({ at: commit });
@@ -213,9 +213,9 @@ export async function seek(ms) {
 
 /** Return the listed event at or after a time, if the list covers that time without a gap. */
 function nearest(ms) {
-  const { items, first } = listed.value;
-  if (!items.length || text.value || kinds.value) return items.find((event) => timeOf(event) >= ms) ?? items.at(-1) ?? null;
-  if (ms < timeOf(items[0]) && first > 0) return null;
+  const { items, hasEarlier } = listed.value;
+  if (!items.length || text.value) return items.find((event) => timeOf(event) >= ms) ?? items.at(-1) ?? null;
+  if (ms < timeOf(items[0]) && hasEarlier) return null;
   return items.find((event) => timeOf(event) >= ms) ?? null;
 }
 

@@ -1,6 +1,6 @@
 // The list of events: only the rows in sight are in the document.
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { html, plural } from "page/lib/html.js";
 import { byWeight, groupOf, Summary } from "page/lib/operations.js";
 import { Time } from "page/lib/time.js";
@@ -14,14 +14,21 @@ const MARGIN = 8;
 export function Events() {
   const box = useRef(null);
   const top = useSignal(0);
-  const { items, more, isLoading, first, scanned } = listed.value;
+  const { items, more, isLoading, hasEarlier, scanned } = listed.value;
   const index = currentIndex.value;
+  const begins = useRef(null);
+  useLayoutEffect(() => {
+    // Events that were read before the others push them down: what is in sight stays.
+    const added = items.findIndex((event) => event.commit_ts === begins.current);
+    if (added > 0 && box.current) box.current.scrollTop += added * ROW;
+    begins.current = items[0]?.commit_ts ?? null;
+  }, [items]);
   useEffect(() => {
     const element = box.current;
     if (!element || index < 0) return;
     const place = index * ROW;
     if (place < element.scrollTop || place + ROW > element.scrollTop + element.clientHeight) element.scrollTop = place - element.clientHeight / 2;
-  }, [index, items]);
+  }, [index]);
   if (!items.length && !isLoading && !more) {
     return text.value || params.value.kinds || params.value.from ? html`<${Empty} title="No event matches">Take a filter away, or show all of the time.<//>` : html`<${Empty} title="Nothing happened yet">Events appear here as soon as this agent writes.<//>`;
   }
@@ -31,7 +38,7 @@ export function Events() {
   const scroll = (event) => {
     const element = event.currentTarget;
     top.value = element.scrollTop;
-    if (element.scrollTop < ROW && first > 0 && !isLoading) earlier();
+    if (element.scrollTop < ROW && hasEarlier && !isLoading) earlier();
     if (more && !isLoading && element.scrollTop + element.clientHeight > element.scrollHeight - 10 * ROW && !text.value) later();
   };
   return html`<div class="events" ref=${box} onScroll=${scroll} tabindex="0" role="region" aria-label="Events">

@@ -1,6 +1,7 @@
 // The strip: an agent's operations over time, on a canvas, with the moment that is looked at.
 import { effect, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { story } from "page/lib/carrier.js";
 import { html } from "page/lib/html.js";
 import { groupOf, GROUPS, subjectOf, verbOf, byWeight } from "page/lib/operations.js";
 import { at } from "page/lib/route.js";
@@ -125,12 +126,18 @@ function drawAxis(pen, cells, width, floor, colour) {
     }
   }
   pen.fillStyle = colour("ink-3");
+  const hasDays = format(cells[0].start, "shortDay") !== format(cells.at(-1).end, "shortDay");
+  let day = null;
   for (const cell of cells) {
-    const label = cell.isGap ? duration(cell.end - cell.start) + " idle" : format(cell.start, form);
+    // Where times of several days are told apart by the clock, the first label of a day names it.
+    const own = format(cell.start, "shortDay");
+    const names = hasDays && form !== "shortDay" && form !== "month" && own !== day ? own + ", " : "";
+    const label = cell.isGap ? duration(cell.end - cell.start) + " idle" : names + format(cell.start, names ? "minute" : form);
     const size = pen.measureText(label).width;
     const x = Math.max(0, Math.min(width - size, cell.isGap ? cell.x + cell.width / 2 - size / 2 : cell.barX));
     if (x < free || (cell.isGap && cell.width < GAP_WIDTH) || (!cell.isGap && !cell.bucket.events)) continue;
     pen.fillText(label, x, floor + 4);
+    if (!cell.isGap) day = own;
     free = x + size + 28;
   }
 }
@@ -216,7 +223,7 @@ export function TimeBar() {
   return html`<section class="timebar" aria-label="Time">
     <div class="strip-head">
       <div class="when" aria-live="polite">
-        ${event ? html`<span><b>${at.value === null ? "Now" : "As of"}</b> <span class="num">commit ${event.commit_ts}</span></span><${Time} at=${event.committed_at} /><${Line} event=${event} />`
+        ${event ? html`<span><b>${at.value !== null ? "As of" : story ? "At the end" : "Now"}</b> <span class="num">commit ${event.commit_ts}</span></span><${Time} at=${event.committed_at} /><${Line} event=${event} />`
           : html`<span class="quiet">${listed.value.isLoading ? "Reading …" : "There are no events here."}</span>`}
       </div>
       <div class="tools">
@@ -225,7 +232,7 @@ export function TimeBar() {
         <button class="bare" onClick=${() => step(1)} title="The event after (→)" aria-label="The event after">→</button>
         <button class="bare" onClick=${() => zoomBy(1 / 3)} title="Zoom in (wheel; or drag with Shift)" aria-label="Zoom in">+</button>
         <button class="bare" disabled=${!isZoomed} onClick=${() => zoom(null, null)} title="Show all of the time">All</button>
-        <button class="bare" aria-pressed=${at.value === null} onClick=${lookAtPresent} title="Go to the present, and follow it"><span class="live-dot ${isLive.value ? "" : "off"}"></span>Live</button>
+        <button class="bare" aria-pressed=${at.value === null} onClick=${lookAtPresent} title=${story ? "Go to the end" : "Go to the present, and follow it"}>${story ? "End" : html`<span class="live-dot ${isLive.value ? "" : "off"}"></span>Live`}</button>
       </div>
     </div>
     ${bucketsProblem.value ? html`<${ProblemBox} problem=${bucketsProblem.value} />` : html`<${Strip} />`}

@@ -1,10 +1,11 @@
 // Inbox: beliefs whose evidence changed, the old and the new beside what rests on them, and a decision.
 import { useSignal } from "@preact/signals";
 import { ask, list, part, read, request } from "page/lib/api.js";
+import { story } from "page/lib/carrier.js";
 import { html, Mono, seen, Words } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
 import { at, Link, params, patch } from "page/lib/route.js";
-import { agent, arrival, canWrite, countNotices } from "page/lib/store.js";
+import { agent, arrival, canWrite, countNotices, namespace, namespaces } from "page/lib/store.js";
 import { Time } from "page/lib/time.js";
 import { refParams } from "page/parts/items.js";
 import { Change, Value } from "page/parts/value.js";
@@ -14,16 +15,36 @@ const LIMIT = 60;
 export function Inbox() {
   const status = params.value.status ?? "open";
   const notices = useLoad(async (signal) => {
+    if (status === "stale") return null;
     const { items, more } = await list("invalidations", { agent_id: agent.value, status, at: at.value }, { limit: LIMIT, signal });
     const detailed = await Promise.all(items.map(async (notice) => ({ notice, ...(await details(notice, signal)) })));
     return { items: detailed.reverse(), more };
   }, [agent.value, status, at.value, arrival.value?.commit_ts]);
+  if (status === "stale") return html`<${Frame} status=${status}><${StaleKeys} /><//>`;
+  return html`<${Frame} status=${status}><${Loaded} of=${notices}>${({ items, more }) => (items.length
+      ? html`<div class="notices">${items.map((item) => html`<${Notice} key=${item.notice.id} item=${item} />`)}${more && html`<p class="quiet">There are more than ${LIMIT}: these are the first.</p>`}</div>`
+      : html`<section class="sheet"><${Empty} title=${status === "open" ? "Nothing to decide" : "Nothing was decided yet"}>${status === "open" ? "When a belief is superseded or a fact ends, what rests on it appears here." : "Decisions stay in the log, with their notes."}<//></section>`)}<//><//>`;
+}
+
+const TABS = { open: "To decide", resolved: "Decided", stale: "Stale keys" };
+
+function Frame({ status, children }) {
   const choose = (name) => patch({ status: name === "open" ? null : name });
   return html`<div class="view"><header><h1>Inbox</h1><p>Something these rest on has changed. Decide for each whether it still holds.</p></header>
-    <div class="tabs" role="tablist" aria-label="Which notices">${["open", "resolved"].map((name) => html`<button role="tab" aria-selected=${status === name} onClick=${() => choose(name)}>${name === "open" ? "To decide" : "Decided"}</button>`)}</div>
-    <${Loaded} of=${notices}>${({ items, more }) => (items.length
-      ? html`<div class="notices">${items.map((item) => html`<${Notice} key=${item.notice.id} item=${item} />`)}${more && html`<p class="quiet">There are more than ${LIMIT}: these are the first.</p>`}</div>`
-      : html`<section class="sheet"><${Empty} title=${status === "open" ? "Nothing to decide" : "Nothing was decided yet"}>${status === "open" ? "When a belief is superseded or a fact ends, what rests on it appears here." : "Decisions stay in the log, with their notes."}<//></section>`)}<//></div>`;
+    <div class="tabs" role="tablist" aria-label="Which notices">${Object.entries(TABS).map(([name, label]) => html`<button role="tab" aria-selected=${status === name} onClick=${() => choose(name)}>${label}</button>`)}</div>
+    ${children}</div>`;
+}
+
+/** Keys whose value rests on something that is no longer believed, decided or not. */
+function StaleKeys() {
+  const spaces = namespace.value ? [namespace.value] : namespaces.value;
+  const keys = useLoad(async (signal) => {
+    const pages = await Promise.all(spaces.map((space) => list(`agents/${part(agent.value)}/stale-keys`, { namespace: space, at: at.value }, { limit: 200, signal })));
+    return pages.flatMap(({ items }) => items);
+  }, [agent.value, spaces.join("\n"), at.value, arrival.value?.commit_ts]);
+  return html`<section class="sheet" aria-label="Stale keys"><${Loaded} of=${keys}>${(items) => (items.length
+    ? html`<ul class="rows">${items.map(({ ref, summary, committed_at: time, rests_on: grounds = [] }) => html`<li class="of-state"><span class="kind"><${Mono} text=${ref.key} /></span> <span class="value">${seen(summary)}</span> <span class="quiet small">${seen(ref.namespace)}, written <${Time} at=${time} /></span> ${grounds.flatMap(({ stale }) => stale).map((reason) => html`<span class="chip stale">${seen(reason)}</span> `)}<${Link} to="why" with=${refParams(ref)} class="small">what it rests on<//></li>`)}</ul>`
+    : html`<${Empty} title="No key is stale">Every key rests on what is still believed.<//>`)}<//></section>`;
 }
 
 /** Read what a notice is about: the dependent, the evidence then, and what took its place. */
@@ -78,7 +99,7 @@ function Decide({ item }) {
   const isRevising = useSignal(false);
   const isBusy = useSignal(false);
   const problem = useSignal(null);
-  if (!canWrite.value) return html`<p class="pad quiet">Your token may read, and not decide.</p>`;
+  if (!canWrite.value) return html`<p class="pad quiet">${story ? "It is decided in the store, not in this file." : "Your token may read, and not decide."}</p>`;
   if (at.value !== null) return html`<p class="pad quiet">You look at the past. <button onClick=${() => patch({ at: null })}>Go to the present</button> to decide.</p>`;
   const decide = async (decision, form) => {
     isBusy.value = true;

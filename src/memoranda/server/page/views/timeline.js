@@ -1,13 +1,13 @@
 // Timeline: the events, and everything as of the one that is looked at.
-import { html, plural, seen, shorten, Words, Mono } from "page/lib/html.js";
-import { list, part } from "page/lib/api.js";
+import { useEffect, useRef } from "preact/hooks";
+import { html, plain, plural, seen, shorten, Words, Mono } from "page/lib/html.js";
 import { Empty, Loaded, useLoad } from "page/lib/load.js";
-import { pair, pairMoments, readMoment, spaceOf, factId } from "page/lib/moments.js";
+import { pairMoments, readMoment, recallChanges, spaceOf, warm } from "page/lib/moments.js";
 import { byWeight, groupOf, GROUPS, subjectOf, verbOf } from "page/lib/operations.js";
 import { Link, params, patch } from "page/lib/route.js";
 import { agent, namespace, namespaces } from "page/lib/store.js";
 import { Span, Time } from "page/lib/time.js";
-import { currentEvent, kinds, text } from "page/lib/timeline.js";
+import { currentEvent, currentIndex, kinds, listed, text } from "page/lib/timeline.js";
 import { Events } from "page/parts/events.js";
 import { Fact, FactWords, Key, Memory, refParams } from "page/parts/items.js";
 import { Known } from "page/parts/known.js";
@@ -34,10 +34,27 @@ function Filters() {
   </div>`;
 }
 
+/** How long an event is looked at before the next one is read ahead, in milliseconds. */
+const PAUSE = 40;
+
 const chosenSpace = (event) => namespace.value ?? params.value.space ?? spaceOf(byWeight(event.operations));
+
+/** Read ahead in the direction of the last step. */
+function useNext(index) {
+  const last = useRef(index);
+  useEffect(() => {
+    const next = listed.value.items[index + (index <= last.current ? -1 : 1)];
+    last.current = index;
+    if (!next || params.value.b) return undefined;
+    const timer = setTimeout(() => warm(agent.value, chosenSpace(next), next), PAUSE);
+    return () => clearTimeout(timer);
+  }, [index, agent.value]);
+}
 
 function Moment() {
   const event = currentEvent.value;
+  useNext(currentIndex.value);
+  if (!event && listed.value.isLoading) return html`<p class="loading" aria-busy="true">Reading …</p>`;
   if (!event) return html`<section class="sheet moment"><${Empty} title="Choose an event">Its changes and everything the agent knew then appear here.<//></section>`;
   const space = chosenSpace(event);
   const pinned = params.value.b ? Number(params.value.b) : null;
@@ -46,7 +63,7 @@ function Moment() {
     <section class="sheet known" aria-label="What the agent knew">
       <header><h2>${pinned === null ? html`Known at commit <span class="num">${event.commit_ts}</span>` : html`Commit <span class="num">${pinned}</span> beside <span class="num">${event.commit_ts}</span>`}</h2>
         <div class="bar">
-          ${!namespace.value && html`<select aria-label="Namespace" value=${space} onChange=${(change) => patch({ space: change.target.value })}>${namespaces.value.map((name) => html`<option value=${name}>${name}</option>`)}</select>`}
+          ${!namespace.value && html`<select aria-label="Namespace" value=${space} onChange=${(change) => patch({ space: change.target.value })}>${namespaces.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select>`}
           ${pinned === null ? html`<button onClick=${() => patch({ b: event.commit_ts })} title="Keep this moment, and put another one beside it">Compare</button>` : html`<button onClick=${() => patch({ b: null })}>Stop comparing</button>`}
         </div></header>
       ${pinned === null ? html`<${Known} space=${space} commit=${event.commit_ts} />` : html`<${Beside} space=${space} before=${pinned} after=${event.commit_ts} />`}
@@ -57,37 +74,45 @@ function Moment() {
 // What one event changed.
 
 function Changes({ event }) {
-  const spaces = [...new Set(event.operations.filter(({ type }) => groupOf(type) === "state").map((operation) => operation.namespace))];
-  const factSpaces = [...new Set(event.operations.filter(({ type }) => ["assert", "end", "withdraw", "merge"].includes(type)).map((operation) => operation.namespace))];
-  const old = useLoad(async (signal) => {
-    const changes = await Promise.all(spaces.map((space) => list(`agents/${part(agent.value)}/diff`, { namespace: space, old: event.commit_ts - 1, new: event.commit_ts }, { signal })));
-    const facts = await Promise.all(factSpaces.map((space) => factChanges(space, event.commit_ts, signal)));
-    return { commit: event.commit_ts, keys: new Map(changes.flatMap(({ items }) => items).map((change) => [change.key, change.before?.value])), facts: facts.flat() };
-  }, [event.commit_ts, agent.value]);
+  const old = useLoad((signal) => recallChanges(agent.value, event, signal), [event.commit_ts, agent.value]);
   const known = old.data?.commit === event.commit_ts ? old.data : null;
-  return html`<section class="sheet changes" aria-label="What this event changed">
+  return html`<section class="sheet changes" aria-label="What this event changed" aria-busy=${known || old.problem ? undefined : "true"}>
     <header><h2>What commit <span class="num">${event.commit_ts}</span> changed</h2><span class="quiet small"><${Time} at=${event.committed_at} /> by <${Mono} text=${event.actor} /></span></header>
-    <ul class="rows">${byWeight(event.operations).map((operation) => html`<li class="of-${groupOf(operation.type)}"><${Operation} operation=${operation} before=${known?.keys.get(operation.key)} /></li>`)}
+    <ul class="rows">${byWeight(event.operations).map((operation) => html`<li class="of-${groupOf(operation.type)}"><${Operation} operation=${operation} before=${known?.keys.get(operation.key)} memories=${known?.memories} /></li>`)}
     ${(known?.facts ?? []).map(({ before, after }) => html`<li class="of-fact"><span class="kind">${after === null ? "no longer believed" : before.valid_to === null ? "closed" : "changed"}</span> <${FactWords} fact=${after ?? before} /> <span class="small quiet">was <${Span} from=${before.valid_from} to=${before.valid_to} />${after && html`, now <${Span} from=${after.valid_from} to=${after.valid_to} />`}</span></li>`)}</ul>
   </section>`;
 }
 
-/** Return the facts that an event closed, reopened or took away. */
-async function factChanges(space, commit, signal) {
-  const query = (known_at) => list("facts", { agent_id: agent.value, namespace: space, known_at, include_closed: true }, { signal });
-  const [before, after] = await Promise.all([query(commit - 1), query(commit)]);
-  return pair(before.items, after.items, factId, (one, other) => one.valid_to === other.valid_to).filter((item) => item.before && !item.isSame);
+const LINKS = { supersedes: "supersedes", contradicts: "contradicts", reflects_on: "reflects on", derived_from: "is derived from", related_to: "is related to" };
+
+const MemoryLink = ({ id, memory }) => html`<${Link} to="why" with=${{ memory: id }} class="node-link">“<${Words} text=${shorten(memory?.content ?? "a memory", 160)} />”<//>`;
+
+/** What an event did to memories that were there; null while they are not read, or cannot be. */
+function MemoryChange({ operation: { type, key, value }, memories }) {
+  if (type === "link" || type === "unlink") {
+    const [source, target] = [value?.source, value?.target].map((id) => memories?.get(id));
+    return html`<div><${MemoryLink} id=${value.source} memory=${source?.after ?? source?.before} /> <span class="quiet">${type === "unlink" ? "no longer " : ""}${LINKS[value.relation] ?? seen(value.relation)}</span> <${MemoryLink} id=${value.target} memory=${target?.after ?? target?.before} /></div>`;
+  }
+  const memory = memories?.get(key.replace("memory:", ""));
+  return memory?.before ? html`<div>${type === "retract" ? html`<del class="words">${seen(memory.before.content ?? "erased")}</del>` : html`<${Words} text=${shorten(memory.before.content ?? "erased", 200)} />`}</div>` : null;
 }
 
-function Operation({ operation, before }) {
+function Operation({ operation, before, memories }) {
   const { type, key, value } = operation;
   const head = html`<span class="kind">${verbOf(type)}</span>`;
   if (type === "write") return html`<div class="item-head">${head}<${Link} to="why" with=${{ key, space: operation.namespace }}><${Mono} text=${key} /><//><span class="quiet small">v${operation.version}</span>${operation.because?.length > 0 && html`<span class="quiet small">because of ${operation.because.map((ref, index) => html`${index > 0 && ", "}<${Link} to="why" with=${refParams(ref)}>${seen(ref.key ?? (ref.memory_id ? "a memory" : "a fact"))}<//>`)}</span>`}</div><${Change} before=${before} after=${value} />`;
   if (type === "delete") return html`<div class="item-head">${head}<${Mono} text=${key} /></div><${Change} before=${before} after=${null} />`;
-  if (type === "remember" || type === "update") return html`<div class="item-head">${head}<span class="quiet small">${value?.kind}</span>${value?.title && html`<b>${seen(value.title)}</b>`}<${Link} to="why" with=${{ memory: key.replace("memory:", "") }} class="why-link">why<//></div><${Words} text=${value?.content ?? ""} />`;
+  if (type === "remember" || type === "update") return html`<div class="item-head">${head}<span class="quiet small">${value?.kind}</span>${value?.title && html`<b>${seen(value.title)}</b>`}<${Link} to="why" with=${{ memory: key.replace("memory:", "") }} class="why-link">why<//></div>${replaced(operation, memories) !== null && html`<del class="words">${seen(replaced(operation, memories))}</del> `}<${Words} text=${value?.content ?? ""} />`;
+  if (["link", "unlink", "retract", "touch"].includes(type)) return html`<div class="item-head">${head}</div><${MemoryChange} operation=${operation} memories=${memories} />`;
   if (type === "assert" || type === "end") return html`<div class="item-head">${head}<${FactWords} fact=${value} /><span class="small quiet">${type === "end" ? "ended " : "since "}${micros(value.at ?? value.valid_from)}</span></div>`;
   if (type === "erased") return html`<div class="item-head">${head}<span class="quiet">Its content was erased; a certificate proves it.</span></div>`;
   return html`<div class="item-head">${head}<span class="small">${seen(shorten(subjectOf(operation), 200))}</span></div>`;
+}
+
+/** Return the text that an update replaced; null if it is the same, or not known. */
+function replaced({ type, key, value }, memories) {
+  const before = type === "update" ? memories?.get(key.replace("memory:", ""))?.before?.content : null;
+  return before && before !== value?.content ? before : null;
 }
 
 const micros = (number) => (typeof number === "number" ? html`<${Time} at=${new Date(number / 1000).toISOString()} form="day" />` : number ? html`<${Time} at=${number} form="day" />` : "ever");

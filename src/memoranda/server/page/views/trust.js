@@ -21,13 +21,14 @@ function Chain() {
   const began = useSignal(null);
   const result = useSignal(null);
   const problem = useSignal(null);
+  const step = useSignal(null);
   const verify = async () => {
-    began.value = Date.now();
-    result.value = problem.value = null;
+    began.value = new AbortController();
+    result.value = problem.value = step.value = null;
     try {
-      result.value = await ask("verify", { deep: isDeep.value });
+      result.value = await ask("verify", { deep: isDeep.value }, { signal: began.value.signal, onProgress: (progress) => { step.value = progress; } });
     } catch (error) {
-      problem.value = error;
+      if (error.name !== "AbortError") problem.value = error;
     }
     began.value = null;
   };
@@ -37,7 +38,7 @@ function Chain() {
         ${result.value && html`<dt>Verified</dt><dd class="num">${plural(result.value.commits, "commit")}${result.value.rows !== null ? `, ${plural(result.value.rows, "row")} of the views` : ""}</dd><dt>Head</dt><dd><${Mono} text=${result.value.head_hash} /></dd><dt>Signed by agents</dt><dd class="num">${result.value.signed}</dd>`}</dl>
       ${result.value?.warnings.map((warning) => html`<p class="chip stale">${seen(warning)}</p>`)}
       ${problem.value && html`<${ProblemBox} problem=${problem.value} />`}
-      ${began.value ? html`<label>Verifying ${plural(head.value, "commit")} …<progress aria-label="Verification"></progress></label>`
+      ${began.value ? html`<div class="bar"><label class="grow">${step.value ? `Verified ${step.value.done.toLocaleString()} of ${step.value.total.toLocaleString()}` : `Verifying ${plural(head.value, "commit")}`} …<progress aria-label="Verification" value=${step.value?.done} max=${step.value?.total || undefined}></progress></label><button onClick=${() => began.value.abort()}>Cancel</button></div>`
         : html`<div class="bar"><button class="primary" onClick=${verify}>Verify</button><label class="row"><input type="checkbox" checked=${isDeep.value} onChange=${(event) => { isDeep.value = event.target.checked; }} />Also compare every view with the log</label></div>`}
     </div></section>`;
 }
@@ -50,11 +51,6 @@ const toHex = (base64) => Array.from(atob(base64), (character) => character.char
 async function proofOf(commit) {
   const proof = await read(`commits/${part(commit)}/proof`);
   return { type: "recollect.inclusion-proof", version: 1, commit_ts: proof.commit_ts, event_hash: proof.event_hash, path: proof.path.map(toHex), checkpoint: proof.checkpoint };
-}
-
-/** Return the public keys that the log trusts, as `memoranda-verify --key-file` reads them. */
-async function keysOf() {
-  return (await read("trusted-keys")).map(({ key, agent_id }) => ({ name: key.name, key: key.key, from: key.valid_from_commit, until: key.valid_until_commit, agent_id }));
 }
 
 function Proofs() {
@@ -149,14 +145,8 @@ function Certificates({ version }) {
   const problem = useSignal(null);
   const save = async (certificate) => {
     problem.value = null;
-    const full = await read(`erasures/${part(certificate.erasure_id)}`);
-    download(`erasure-${certificate.erasure_id}.json`, full);
-  };
-  const bundle = async (certificate) => {
-    problem.value = null;
     try {
-      const [full, proof, keys] = await Promise.all([read(`erasures/${part(certificate.erasure_id)}`), proofOf(certificate.commit_ts), keysOf()]);
-      download(`evidence-${certificate.erasure_id}.json`, { certificate: full, proof, keys });
+      download(`erasure-${certificate.erasure_id}.json`, await read(`erasures/${part(certificate.erasure_id)}/proof`));
     } catch (error) {
       problem.value = error;
     }
@@ -172,5 +162,5 @@ function Certificates({ version }) {
   return html`<section class="sheet" aria-label="Certificates"><header><h2>Certificates of erasure</h2></header>
     ${problem.value && html`<div class="pad"><${ProblemBox} problem=${problem.value} /></div>`}
     <${Loaded} of=${erasures}>${({ items }) => (items.length ? html`<ul class="rows">${[...items].reverse().map((item) => html`<li class="certificate"><div><b>${item.target.replaceAll("_", " ")}</b> <span class="quiet small"><${Time} at=${item.committed_at} /> in commit <span class="num">${item.commit_ts}</span>, by ${seen(item.by)}</span>${item.reason && html`<br /><span class="words">${seen(item.reason)}</span>`}<br /><span class="quiet small">${plural(item.operations, "operation")} in ${plural(item.events, "event")}${item.pending_purge ? "; its bytes leave the files with the next purge" : ""}</span></div>
-      <div class="bar"><button onClick=${() => save(item)}>Certificate</button><button onClick=${() => prove(item)}>Proof</button><button onClick=${() => bundle(item)}>Evidence</button></div></li>`)}</ul>` : html`<${Empty} title="Nothing was erased">Every erasure leaves a certificate here.<//>`)}<//></section>`;
+      <div class="bar"><button onClick=${() => save(item)}>Certificate</button><button onClick=${() => prove(item)}>Proof</button></div></li>`)}</ul><p class="pad quiet small">An auditor verifies a certificate with <code>memoranda-verify certificate FILE --key-file KEYS</code>; once a checkpoint covers it, nothing else is needed.</p>` : html`<${Empty} title="Nothing was erased">Every erasure leaves a certificate here.<//>`)}<//></section>`;
 }

@@ -1,7 +1,7 @@
 // Why: from a key, a memory or a fact down to the words it rests on.
 import { useSignal } from "@preact/signals";
 import { ask, list, part } from "page/lib/api.js";
-import { html, Mono, plural, seen, Words } from "page/lib/html.js";
+import { html, Mono, plain, plural, seen, Words } from "page/lib/html.js";
 import { Loaded, ProblemBox, useLoad } from "page/lib/load.js";
 import { Link, params, patch } from "page/lib/route.js";
 import { agent, arrival, moment, namespace, namespaces } from "page/lib/store.js";
@@ -27,7 +27,7 @@ function Choose() {
   const space = namespace.value ?? params.value.space ?? namespaces.value.at(-1) ?? "default";
   return html`<div class="view"><header><h1>Why</h1><p>Choose a key, a memory or a fact, and see what it rests on, down to the words in a conversation.</p></header>
     <section class="sheet"><header><h2>Known at commit <span class="num">${moment.value}</span></h2>
-      <select class="narrow" aria-label="Namespace" value=${space} onChange=${(event) => patch({ space: event.target.value })}>${namespaces.value.map((name) => html`<option value=${name}>${name}</option>`)}</select></header>
+      <select class="narrow" aria-label="Namespace" value=${space} onChange=${(event) => patch({ space: event.target.value })}>${namespaces.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></header>
       <${Known} space=${space} commit=${moment.value} /></section></div>`;
 }
 
