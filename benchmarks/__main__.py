@@ -27,6 +27,7 @@ from benchmarks import (
     hybrid,
     lanes,
     memories,
+    page,
     paused,
     reads,
     recall,
@@ -56,10 +57,13 @@ SECTIONS = (
     "hostile",
     "server",
     "http",
+    "page",
     "statehouse",
     "tenants",
 )
 """Methods of `Bench`, in the order they are measured."""
+ENGINES = {"sqlite": SECTIONS, "postgres": ("postgres",)}
+"""The sections of each engine."""
 
 
 def main() -> int:
@@ -68,15 +72,16 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="on the disk to measure")
     parser.add_argument("--seconds", type=float, default=4.0, help="for each measurement")
     parser.add_argument("--million", action="store_true", help="grow the log to 1,000,000 events")
+    parser.add_argument("--engine", choices=sorted(ENGINES), default="sqlite", help="of the store")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, help="print these, write no report")
     arguments = parser.parse_args()
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=arguments.folder, prefix=".bench-") as name:
         bench = Bench(Path(name), arguments.seconds, million=arguments.million)
         figures: list[Figure] = []
-        for section in arguments.only or SECTIONS:
+        for section in arguments.only or ENGINES[arguments.engine]:
             figures += bench.measure(section)
-    if arguments.only:
+    if arguments.only or arguments.engine == "postgres":
         return 0
     sync = 1e6 / median(bench.limits)
     binding = "they bind" if sync >= 200 else "below 200 µs, so the commit ratios do not bind"
@@ -315,6 +320,10 @@ class Bench:
         folder.mkdir()
         return http.figures(folder)
 
+    def page(self) -> list[Figure]:
+        self._say(f"the page on a log of {page.EVENTS:,} events")
+        return page.figures(self._path())
+
     def statehouse(self) -> list[Figure]:
         self._say("the wire of Statehouse")
         return statehouse.figures(self._path())
@@ -324,6 +333,14 @@ class Bench:
         folder = self._folder / "tenants"
         folder.mkdir()
         return tenants.figures(folder)
+
+    def postgres(self) -> list[Figure]:
+        from benchmarks import postgres
+
+        self._say("a store in PostgreSQL, and pgbench")
+        folder = self._folder / "postgres"
+        folder.mkdir()
+        return postgres.figures(folder, self._seconds)
 
     def _one_committer(self) -> Figure:
         work = "commits, 1 committer"

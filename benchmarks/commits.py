@@ -17,7 +17,7 @@ KEYS = 50
 TURNS = 40
 
 
-def one(path: Path, seconds: float) -> float:
+def one(path: Path | str, seconds: float) -> float:
     with memoranda.open(path) as store:
         agent = store.bind(agent_id="a")
         _fill(agent)
@@ -57,7 +57,7 @@ def _rate(agent: Store, seconds: float) -> float:
     return done / passed
 
 
-def threads(path: Path, seconds: float, count: int = 32) -> float:
+def threads(path: Path | str, seconds: float, count: int = 32) -> float:
     done = [0] * count
     with memoranda.open(path) as store:
         end = time.perf_counter() + seconds
@@ -78,11 +78,11 @@ def threads(path: Path, seconds: float, count: int = 32) -> float:
     return sum(done) / passed
 
 
-def tasks(path: Path, seconds: float, count: int = 32) -> float:
+def tasks(path: Path | str, seconds: float, count: int = 32) -> float:
     return asyncio.run(_tasks(path, seconds, count))
 
 
-async def _tasks(path: Path, seconds: float, count: int) -> float:
+async def _tasks(path: Path | str, seconds: float, count: int) -> float:
     done = [0] * count
     async with await memoranda.open_async(path) as store:
         end = time.perf_counter() + seconds

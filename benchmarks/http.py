@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from pathlib import Path
 from statistics import median
 
 import memoranda
+from benchmarks.processes import cpu_seconds
 from benchmarks.report import Figure
 from tests.server_process import ServerProcess
 
@@ -34,7 +34,6 @@ _VALUE = {
     "sources": ["doc1.pdf", "doc2.pdf"],
     "score": 0.95,
 }
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def figures(folder: Path) -> list[Figure]:
@@ -132,12 +131,6 @@ async def _send(port: int, request: object, count: int) -> None:
         writer.close()
 
     await asyncio.gather(*(client() for _ in range(CONNECTIONS)))
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU time of a process, of all its threads."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 @contextmanager

@@ -8,7 +8,6 @@ falls on both sides of a ratio. `python -m benchmarks.server` prints these figur
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from statistics import median
 
 import memoranda
 from benchmarks import commits, report
+from benchmarks.processes import cpu_seconds
 from benchmarks.reads import alternate
 from benchmarks.report import Figure
 from memoranda.calls.key_writes import Write
@@ -126,12 +126,6 @@ def _in_the_middle(turns: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return figures of ours and of the limit, whose ratio is the one in the middle of turns."""
     limit = median(limit for _, limit in turns)
     return median(ours / limit for ours, limit in turns) * limit, limit
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the processor time that a process has used, in all its threads."""
-    fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # One client, one call after another.

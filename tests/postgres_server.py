@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import subprocess
 import tempfile
 import warnings
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -17,19 +18,14 @@ from urllib.parse import quote
 
 import psycopg
 
-from memoranda import Store
-from memoranda.calls.defaults import Defaults
-from memoranda.model.clock import SystemClock
-from memoranda.model.ids import SystemIds
-from memoranda.model.limits import Limits
-from memoranda.sdk.local.calls import LocalCalls
-from memoranda.sdk.open import assemble, load_queries
-from memoranda.storage.postgres.database_url import parse_database_url
-from memoranda.storage.postgres.engine import PostgresEngine
+import memoranda
+from memoranda import Limits, Store
 
 _numbers = count(1)
 _FOLDER = tempfile.gettempdir()
 """Where temporary files are, read before a test has a folder of its own for them."""
+_STARTS = 12
+"""How often a server is started, ten seconds each time, before it is given up."""
 _SETTINGS = (
     "fsync = off",
     "full_page_writes = off",
@@ -76,17 +72,15 @@ def open_postgres(
     read_only: bool = False,
     limits: Limits | None = None,
 ) -> Store:
-    """Open a store in PostgreSQL, with the parts that `memoranda.open` gives a store."""
-    engine = PostgresEngine(
-        parse_database_url("url", url),
-        sqlite_queries=load_queries(),
+    """Open a store in PostgreSQL without vectors."""
+    return memoranda.open(
+        url,
         durability=durability,
         create=create,
         read_only=read_only,
+        limits=limits,
+        embedder=None,
     )
-    core = assemble(engine, SystemClock(), SystemIds(), limits or Limits())
-    core.background_indexer.start()
-    return Store(LocalCalls(core), Defaults())
 
 
 @cache
@@ -102,7 +96,13 @@ def _start() -> str:
     stack = ExitStack()
     atexit.register(stack.close)
     folder = tempfile.mkdtemp(prefix="memoranda-postgres-", dir=_FOLDER)
-    server = stack.enter_context(get_server(folder, cleanup_mode="delete"))
+    for _ in range(_STARTS):
+        # Ten seconds may be too few on a busy machine. It starts nonetheless, and is found then.
+        with suppress(subprocess.TimeoutExpired):
+            server = stack.enter_context(get_server(folder, cleanup_mode="delete"))
+            break
+    else:
+        raise RuntimeError("PostgreSQL did not start")
     url = str(server.get_uri())
     with psycopg.connect(url, autocommit=True) as database:
         for setting in _SETTINGS:

@@ -16,22 +16,44 @@ from tests.contract.blocking import Blocking, Loop
 from tests.contract.loopback import through_async_loopback, through_loopback
 from tests.contract.opener import Opener
 from tests.contract.remote import NOT_REMOTE, remote_opener
+from tests.postgres_server import new_store_url
 
 QUICK = ("sync-file", "async-memory")
 """The kinds `make test` runs: both sorts of calls, and both places. The others are slow."""
 QUICK_REMOTE: Mapping[str, str] = {"sync-http": "test_replay", "async-http": "test_cursors"}
 """Of stores of a server, `make test` runs one module each: both have unit tests of their own."""
+QUICK_IN_POSTGRES = frozenset(
+    {"test_transactions", "test_memory_transactions", "test_fact_transactions", "test_replay"}
+    | {"test_forgetting", "test_compaction_and_forgetting"}
+)
+"""Of stores in PostgreSQL, `make test` runs these modules, and one test of most other ones."""
+DEAR_IN_POSTGRES = frozenset({"test_fact_listings", "test_subscribe_processes"})
+"""Modules whose tests take seconds there: all of them are left to the slow run."""
+_FIRST_TESTS = pytest.StashKey[dict[str, str]]()
+"""The first test of each module that has no cases."""
 
 # Calls of stores in memory go through bytes, as if a server were between; those on files do not.
 IN_MEMORY = ("sync-memory", "async-memory")
 ON_DISK = ("sync-file", "async-file")
 REMOTE = ("sync-grpc", "async-grpc", "sync-http", "async-http")
 """Behind a server of their own, which listens on this machine."""
-
+IN_POSTGRES = ("sync-postgres", "async-postgres")
+"""In a database of a PostgreSQL server that the tests start."""
+_BYTES = "it looks at the bytes of the store's file"
+_STATEMENTS = "it runs a statement of SQLite"
+_COMMANDS = "it runs a command on the store's file"
+NOT_IN_POSTGRES: Mapping[str, str] = {
+    "test_forget_targets::test_a_name_leaves_the_files_when_asked_to": _BYTES,
+    "test_forget_targets::test_no_word_of_it_is_left_in_the_files": _BYTES,
+    "test_forget_targets::test_no_word_is_left_in_the_files": _BYTES,
+    "test_speakers::test_the_command_line_takes_names_too": _COMMANDS,
+    "test_transcripts::test_a_transcript_that_is_gone_is_left_out_with_a_warning": _STATEMENTS,
+}
+"""The tests that cannot hold for a store in PostgreSQL, and why; all others do."""
 
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "open_store": (*IN_MEMORY, *ON_DISK, *REMOTE),
-    "reopen": (*ON_DISK, *REMOTE),
+    "open_store": (*IN_MEMORY, *ON_DISK, *REMOTE, *IN_POSTGRES),
+    "reopen": (*ON_DISK, *REMOTE, *IN_POSTGRES),
 }
 """The kinds of stores that a fixture opens."""
 
@@ -52,10 +74,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _params(test: pytest.Function, kinds: tuple[str, ...], *, is_quick_run: bool) -> Iterator[Any]:
     """Yield the kinds of stores to run a test for; those of the slow run are marked."""
     module = test.path.stem
+    is_first = (
+        module not in DEAR_IN_POSTGRES
+        and test.get_closest_marker("parametrize") is None
+        and test.config.stash.setdefault(_FIRST_TESTS, {}).setdefault(module, test.name)
+        == test.name
+    )
     for kind in kinds:
-        if kind in REMOTE and f"{module}::{test.originalname}" in NOT_REMOTE:
+        exceptions = NOT_REMOTE if kind in REMOTE else NOT_IN_POSTGRES
+        if kind in (*REMOTE, *IN_POSTGRES) and f"{module}::{test.originalname}" in exceptions:
             continue
         is_quick = kind in QUICK or module == QUICK_REMOTE.get(kind)
+        is_quick |= kind == "sync-postgres" and (is_first or module in QUICK_IN_POSTGRES)
         if is_quick or not is_quick_run:
             yield pytest.param(kind, marks=() if is_quick else pytest.mark.slow)
 
@@ -70,14 +100,23 @@ def ids() -> FixedIds:
     return FixedIds()
 
 
+@pytest.fixture
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where the store of a test is: what `memoranda.open` takes, or the file of its server."""
+    params = request.node.callspec.params
+    place = str(params.get("open_store") or params["reopen"]).partition("-")[2]
+    if place == "postgres":
+        return new_store_url(tmp_path)
+    return ":memory:" if place == "memory" else str(tmp_path / "store.db")
+
+
 def _opener(
-    flavour: str, path: Path, clock: FixedClock, ids: FixedIds
+    flavour: str, url: str, path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Callable[..., Store]]:
     way, place = flavour.split("-")
     if flavour in REMOTE:
         yield from remote_opener(way, place, path, clock, ids)
         return
-    url = ":memory:" if place == "memory" else str(path / "store.db")
     opened: list[Store] = []
     with Loop() as loop:
 
@@ -100,23 +139,27 @@ def _opener(
 
 @pytest.fixture
 def open_store(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
+    request: pytest.FixtureRequest, location: str, tmp_path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Opener]:
-    yield from _opener(request.param, tmp_path, clock, ids)
+    yield from _opener(request.param, location, tmp_path, clock, ids)
 
 
 @pytest.fixture
 def reopen(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock, ids: FixedIds
+    request: pytest.FixtureRequest, location: str, tmp_path: Path, clock: FixedClock, ids: FixedIds
 ) -> Iterator[Opener]:
     """Open a store on disk; call it again for a second handle on the same file, or server."""
-    yield from _opener(request.param, tmp_path, clock, ids)
+    yield from _opener(request.param, location, tmp_path, clock, ids)
 
 
 @pytest.fixture
 def attest_level(request: pytest.FixtureRequest) -> str:
     """What an agent's signature attests: a client behind bytes does not see the commit."""
-    return SELF_SIGNED if request.node.callspec.params["open_store"] in ON_DISK else REQUEST_SIGNED
+    return (
+        SELF_SIGNED
+        if request.node.callspec.params["open_store"] in (*ON_DISK, *IN_POSTGRES)
+        else REQUEST_SIGNED
+    )
 
 
 @pytest.fixture

@@ -99,8 +99,14 @@ WITH RECURSIVE bisect (low, high) AS (
 SELECT low FROM bisect WHERE low = high
 
 -- name: scope_add
--- Give a scope an id, unless it has one.
-INSERT INTO scope (agent_id, namespace) VALUES (:agent_id, :namespace) ON CONFLICT DO NOTHING
+-- Give a scope its id.
+INSERT INTO scope (id, agent_id, namespace) VALUES (:scope_id, :agent_id, :namespace)
+
+-- name: scope_find_or_last
+-- Return the id of a scope, NULL if it has none, and the last id of any scope.
+SELECT
+    (SELECT id FROM scope WHERE agent_id = :agent_id AND namespace = :namespace),
+    (SELECT COALESCE(MAX(id), 0) FROM scope)
 
 -- name: scope_find
 -- Return the id of a scope.

@@ -32,7 +32,7 @@ from memoranda.log.verify.compare_views import compare_views
 from memoranda.log.verify.verifier import clock_warnings, verify
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.limits import check_callable, check_type
-from memoranda.sdk.open import open_engine_to_read
+from memoranda.sdk.open import open_engine, open_engine_to_read
 from memoranda.search.index import check as index_check
 from memoranda.search.index import indexer
 from memoranda.search.index.background_indexer import SEARCH_WAKE_THRESHOLD
@@ -43,6 +43,7 @@ from memoranda.search.vectors.embedder import Embedder, EmbedderSpec, resolve_em
 from memoranda.storage.files import leftovers, path_exists
 from memoranda.storage.owner_lock import read_owner
 from memoranda.storage.port import Check, Engine, Finding, Progress, fine, problem, warning
+from memoranda.storage.postgres.database_url import is_database_url
 from memoranda.storage.sqlite.health import check_journal, check_place, check_version
 from memoranda.storage.store_url import Url, file_of
 
@@ -71,20 +72,25 @@ def diagnose(
     check_callable("progress", progress)
     check_type("clock", clock, Clock)
     embedding = resolve_embedder(embedder)
-    path = file_of("url", url)
+    path = None if is_database_url(url) else file_of("url", url)
     yield fine("python", f"Python {platform.python_version()} on {platform.platform(terse=True)}")
     yield check_version()
-    file_finding = _run_check("file", lambda: _check_file(path))
-    yield file_finding
-    if file_finding.status == "problem" and (
-        file_finding.error == "Unavailable" or not path.is_file()
-    ):
-        return
-    yield check_place(path)
-    yield _check_space(path)
-    yield _run_check("journal", lambda: check_journal(path))
+    if path is not None:
+        file_finding = _run_check("file", lambda: _check_file(path))
+        yield file_finding
+        if file_finding.status == "problem" and (
+            file_finding.error == "Unavailable" or not path.is_file()
+        ):
+            return
+        yield check_place(path)
+        yield _check_space(path)
+        yield _run_check("journal", lambda: check_journal(path))
     try:
-        engine = open_engine_to_read(path)
+        engine = (
+            open_engine(url, create=False, read_only=True)
+            if path is None
+            else open_engine_to_read(path)
+        )
     except MemorandaError as error:
         yield _problem("store", error)
         return
@@ -102,9 +108,11 @@ def diagnose(
             yield _run_check(name, check)
         yield from _check_vectors(engine, embedding)
         yield from _check_erased(engine)
-        yield from _check_copies(engine, path)
+        if path is not None:
+            yield from _check_copies(engine, path)
         yield from _check_compactions(engine)
-    yield from _check_owner(path)
+    if path is not None:
+        yield from _check_owner(path)
 
 
 def _run_check(name: str, check: Check) -> Finding:

@@ -45,6 +45,11 @@ from memoranda.state.key_cache import KeyHeadCache
 from memoranda.storage import query_loader
 from memoranda.storage.memory_budget import DEFAULT_BUDGET_BYTES, MemoryBudget
 from memoranda.storage.port import Engine, Progress
+from memoranda.storage.postgres.database_url import (
+    DatabaseUrl,
+    is_database_url,
+    parse_database_url,
+)
 from memoranda.storage.server_url import is_server_url
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.storage.store_url import path_of
@@ -74,7 +79,7 @@ def open(
     tls: Tls | str | os.PathLike[str] | None = None,
     timeout: float | None = None,
 ) -> Store:
-    """Open a store: a path, `sqlite:///path`, `:memory:`, or the URL of a store of a server.
+    """Open a store: a path, `:memory:`, a PostgreSQL database, or a store of a server, by its URL.
 
     `durability="full"` survives power loss; `"relaxed"` survives a process crash. With
     `create=False` a store that is not there raises `NotFound`. A network file system is refused
@@ -89,22 +94,22 @@ def open(
     model, `https://host/v1#model`, an `Embedder`, or None. `"auto"` is the local model, if the
     extra `embeddings` is installed; it is loaded by the first recall.
 
-    Views that another version derived by other rules are rebuilt from the log first. Others read
-    the old rows and write meanwhile. `progress(done, total)` counts the events of that; an
-    interrupted rebuild changes nothing.
+    Views that another version derived by other rules are rebuilt from the log first, while others
+    read and write. `progress(done, total)` counts its events; interrupting it changes nothing.
 
     With `read_only=True` every write raises `StoreReadOnly`, and neither the file nor its folder
     need be writable. The store must exist and have this version's format.
 
-    `memory_budget` bounds what the store caches, in bytes; the default is 512 MiB. Stores that get
-    the same `MemoryBudget` share it.
+    `memory_budget` bounds the caches, in bytes (512 MiB); stores may share one `MemoryBudget`.
 
-    The URL of a store of a server is `grpc://host:port/store`, or `http://host:port/store` where a
-    network passes nothing else. `grpcs://` and `https://` are encrypted; `tls` names the
-    certificates, or only those that sign the server's. A server decides all of the above itself,
-    and takes a `token` that says who calls. A connection that is lost is made again for `timeout`
-    seconds, 30 by default, before a call raises `Unavailable`. Each write takes effect once,
-    however often it is sent.
+    `postgresql://user@host/database?store=name` is a store in PostgreSQL; it needs the extra
+    `postgres`. `index=folder` in the URL says where its full-text index and vectors are kept.
+
+    `grpc://host:port/store`, or `http://host:port/store` where a network passes nothing else, is a
+    store of a server. `grpcs://` and `https://` are encrypted; `tls` names the certificates, or
+    only those that sign the server's. A server decides all of the above itself, and takes a `token`
+    that says who calls. A lost connection is made again for `timeout` seconds, 30 by default,
+    before a call raises `Unavailable`. Each write takes effect once, however often it is sent.
     """
     embedded: dict[str, Any] = {
         "limits": limits,
@@ -158,6 +163,11 @@ def open_core(
     `shared` has threads that several stores share, and an embedder, which replaces `embedder`.
     """
     _check_parts(clock, ids, limits, progress)
+    if allow_network_file_system and is_database_url(url):
+        raise InvalidInput(
+            "allow_network_file_system",
+            "is for files; this store is in PostgreSQL",
+        )
     budget = _check_budget(memory_budget)
     model = resolve_embedder(embedder) if shared is None else shared.workers.embedder
     engine = open_engine(
@@ -195,6 +205,14 @@ def open_engine(
 
     With `migrate=False` a store of an older format is read as it is.
     """
+    if is_database_url(url):
+        return _open_in_database(
+            parse_database_url("url", url),
+            durability=durability,
+            create=create,
+            read_only=read_only,
+            lock_wait_ms=lock_wait_ms,
+        )
     path = path_of("url", url)
     if read_only and path is None:
         raise InvalidInput("read_only", "a store in memory is new, and nothing could be read")
@@ -208,6 +226,17 @@ def open_engine(
         read_only=read_only,
         lock_wait_ms=lock_wait_ms,
     )
+
+
+def _open_in_database(url: DatabaseUrl, **options: Any) -> Engine:
+    """Return the engine of a store in PostgreSQL, whose driver is loaded only here."""
+    try:
+        from memoranda.storage.postgres.engine import PostgresEngine
+    except ImportError as error:
+        raise InvalidInput(
+            "url", "postgresql:// needs the package psycopg: pip install 'memoranda[postgres]'"
+        ) from error
+    return PostgresEngine(url, sqlite_queries=load_queries(), **options)
 
 
 def open_engine_to_read(path: Path) -> Engine:

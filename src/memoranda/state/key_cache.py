@@ -50,6 +50,17 @@ class KeyHeadCache:
         share = None if budget is None else budget.share()
         self._heads: BoundedCache[KeyAddress, KeyHead] = BoundedCache(_MAX_CACHED_KEYS, share)
         self._rests_on_facts: bool | None = None
+        self._last_id: int | None = None
+        """The last row id of any key; None: not read yet."""
+
+    def next_id(self, reader: Reader) -> int:
+        """Return the row id of a new key."""
+        if self._last_id is None:
+            row = reader.find("state_last_id")
+            assert row is not None, "it always has a row"
+            self._last_id = int(row[0])
+        self._last_id += 1
+        return self._last_id
 
     def get(self, reader: Reader, address: KeyAddress) -> KeyHead:
         """Return a key's head, from the table if it is not cached."""
@@ -84,3 +95,4 @@ class KeyHeadCache:
         """Drop every entry."""
         self._heads.clear()
         self._rests_on_facts = None
+        self._last_id = None

@@ -139,9 +139,12 @@ LIMIT 1
 
 -- name: state_add
 -- Add a key with its first version.
-INSERT INTO state (scope_id, key, version, commit_ts, value)
-VALUES (:scope_id, :key, :version, :commit_ts, :value)
-RETURNING id
+INSERT INTO state (id, scope_id, key, version, commit_ts, value)
+VALUES (:key_id, :scope_id, :key, :version, :commit_ts, :value)
+
+-- name: state_last_id
+-- Return the last id of any key.
+SELECT COALESCE(MAX(id), 0) FROM state
 
 -- name: state_set
 -- Set the current version and value of a key.

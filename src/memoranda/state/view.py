@@ -180,7 +180,8 @@ class StateView(View):
             key_id = head.key_id
             if key_id is None:
                 scope_id = self._scopes.id_of(writer, agent_id, namespace)
-                key_id = writer.add("state_add", scope_id, key, version, commit_ts, value)
+                key_id = self._heads.next_id(writer)
+                writer.put("state_add", key_id, scope_id, key, version, commit_ts, value)
             else:
                 writer.put("state_set", version, commit_ts, value, key_id)
             writer.put("state_version_add", key_id, commit_ts, version, position, int(live))

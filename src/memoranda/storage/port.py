@@ -208,12 +208,21 @@ class Engine(Protocol):
         """Close idle readers beyond so many: each has a cache and file handles of its own."""
         ...
 
-    def write(self, work: Callable[[Writer], Result], *, wait: float | None = None) -> Result:
+    def write(
+        self,
+        work: Callable[[Writer], Result],
+        *,
+        wait: float | None = None,
+        repeatable: bool = False,
+    ) -> Result:
         """Call `work` in a write transaction, commit it durably, and return the result.
 
         An exception rolls the transaction back. The write lock is released whatever interrupts the
         thread. A caller that can do without the write bounds how long it waits for the lock:
         `StoreBusy` is raised after `wait` seconds.
+
+        Work that is `repeatable` may be called twice: an engine whose lock is far away tries it
+        first with what the caller has cached. The writer of the second call has foreign writes.
 
         Raises `OutcomeUnknown` if the commit fails and may have happened nonetheless. The engine
         then finds out before the next transaction begins, so that every later read is of durable

@@ -30,12 +30,13 @@ def path_of(field: str, url: object) -> Path | None:
         )
     if scheme in ("postgres", "postgresql"):
         raise InvalidInput(  # without the URL, which may have a password
-            field, "stores in PostgreSQL cannot be opened yet: give a path, or sqlite:///path"
+            field, "it names a store in PostgreSQL, and here a file is needed: give a path"
         )
     if scheme != "sqlite" or not location.startswith("/") or location == "/":
         raise InvalidInput(
             field,
-            f"{short_repr(text)} is not understood: give a path, sqlite:///path or ':memory:'",
+            f"{short_repr(text)} is not understood: give a path, sqlite:///path, ':memory:' or "
+            "postgresql://host/database?store=name",
         )
     return _absolute(field, plain_text(field, unquote(location[1:])))
 

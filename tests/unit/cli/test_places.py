@@ -18,7 +18,8 @@ GROUPS = {
     "export": "export log",
     "import": "import log",
 }
-ON_NO_STORE = ("demo", "completion", "config", "serve", "stores", "token", "ui")
+ON_NO_STORE = ("demo", "completion", "config", "copy", "serve", "stores", "token", "ui")
+"""Commands without `--db`: `copy` names both of its stores itself."""
 FOR_ASSISTANTS = ("hook", "mcp")
 """Commands that programs run, which print no JSON of their own."""
 ON_A_STORE = tuple(
@@ -27,7 +28,8 @@ ON_A_STORE = tuple(
 
 ON_A_WHOLE_STORE = (
     *("export log", "import log", "signer list", "certificate", "purge", "cursors", "audit"),
-    *("verify", "checkpoints", "prove", "prove-growth", "agents", "namespaces", "stats", "doctor"),
+    *("verify", "checkpoints", "prove", "prove-growth", "prove-erasure"),
+    *("agents", "namespaces", "stats", "doctor"),
     *("sql", "rebuild", "reindex", "backup", "restore", "fork"),
 )
 """Commands to which neither an agent nor a namespace makes a difference."""

@@ -106,10 +106,6 @@ class TestOpening:
         with pytest.raises(NotFound, match="no store"):
             open_postgres(url, create=False)
 
-    def test_it_is_not_offered_yet(self, url: str) -> None:
-        with pytest.raises(InvalidInput, match="cannot be opened yet"):
-            memoranda.open(url)
-
     def test_a_url_without_a_store(self) -> None:
         with pytest.raises(InvalidInput, match="store=name"):
             parse_database_url("url", "postgresql://user:secret@host/db")

@@ -118,7 +118,9 @@ class BatchWriter:
         if not was_certain:
             self._drop_caches()
         try:
-            head, outcomes, refused = self._engine.write(partial(self._process_batch, requests))
+            head, outcomes, refused = self._engine.write(
+                partial(self._process_batch, requests), repeatable=True
+            )
         except OutcomeUnknown as error:
             return [_with_cause(CommitUnknown(request.txn_id), error) for request in requests]
         except MemorandaError as error:  # the whole batch was rolled back

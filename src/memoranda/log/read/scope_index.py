@@ -41,11 +41,14 @@ class ScopeIds:
         scope_id = self._ids.get((agent_id, namespace))
         if scope_id is not None:
             return scope_id
-        writer.run("scope_add", agent_id=agent_id, namespace=namespace)
-        row = writer.row("scope_find", agent_id=agent_id, namespace=namespace)
-        assert row is not None, "the scope was just added"
-        self._ids[agent_id, namespace] = row[0]
-        return int(row[0])
+        row = writer.find("scope_find_or_last", agent_id, namespace)
+        assert row is not None, "it always has a row"
+        scope_id, last_id = row
+        if scope_id is None:
+            scope_id = last_id + 1
+            writer.put("scope_add", scope_id, agent_id, namespace)
+        self._ids[agent_id, namespace] = scope_id
+        return int(scope_id)
 
     def drop_caches(self) -> None:
         """Drop every id: one of them may have been rolled back."""

@@ -15,6 +15,7 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from memoranda import errors
 from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.coverage import Coverage
+from memoranda.model.ids import SystemIds
 from memoranda.storage.port import Result, Row
 from memoranda.storage.postgres.side_index import SideIndex, SideSession
 from memoranda.storage.postgres.statements import Statement, Statements
@@ -43,6 +44,11 @@ def translate(error: psycopg.Error) -> errors.MemorandaError:
     raise error
 
 
+def is_outdated(error: BaseException) -> bool:
+    """Say whether an error means that another connection has written since the last commit."""
+    return isinstance(error, psycopg.errors.DivisionByZero)
+
+
 @contextmanager
 def translate_errors() -> Iterator[None]:
     """Translate the errors that PostgreSQL raises in the block."""
@@ -67,13 +73,17 @@ def connect(conninfo: str) -> psycopg.Connection[Row]:
 
     Integers are always sent as such of 64 bits, so that one plan serves all of them.
     """
-    with translate_errors():
-        database = psycopg.connect(
-            conninfo,
-            autocommit=True,
-            cursor_factory=psycopg.RawCursor,
-            prepare_threshold=_PREPARE_THRESHOLD,
-        )
+    try:
+        with translate_errors():
+            database = psycopg.connect(
+                conninfo,
+                autocommit=True,
+                cursor_factory=psycopg.RawCursor,
+                prepare_threshold=_PREPARE_THRESHOLD,
+            )
+    except psycopg.ProgrammingError as error:  # it may repeat the URL, and with it the password
+        reason = str(error).partition('"postgresql:')[0].strip()
+        raise errors.InvalidInput("url", f"PostgreSQL's library refuses it: {reason}") from None
     database.prepared_max = _PREPARED_STATEMENTS
     database.server_cursor_factory = psycopg.RawServerCursor
     database.adapters.register_dumper(int, Int8Dumper)
@@ -117,6 +127,8 @@ class Connection:
         self._writes = writes
         self._own_stamp: int | None = None
         """The store's stamp after this connection's last commit."""
+        self._next_stamp: int | None = None
+        """The store's stamp after the commit that is being sent, drawn by chance."""
         self._foreign_writes = False
         self._pipeline: AbstractContextManager[object] | None = None
         self._in_snapshot = False
@@ -366,13 +378,63 @@ class Connection:
         if self._side is not None:
             self._side.commit(self.index_stamp())
             self._side = None
-        stamp_before = self._own_stamp
         with translate_errors():
-            self.find_later("store_stamp_renew")
+            self.find_later("store_stamp_renew", self._draw_stamp())
             self.execute("commit")
             self._end_pipeline()
-        assert stamp_before is not None, "a write begins with the store's stamp"
-        self._own_stamp = stamp_before + 1
+        self._own_stamp = self._next_stamp
+
+    def _draw_stamp(self) -> int:
+        self._next_stamp = int.from_bytes(SystemIds().entropy(8)) >> 1
+        return self._next_stamp
+
+    # Transactions that begin with the stamp of the last commit, without asking for it.
+
+    @property
+    def stamps(self) -> tuple[int | None, int | None]:
+        """The stamp of the last commit, and that of the commit which was sent last."""
+        return self._own_stamp, self._next_stamp
+
+    def note_foreign_writes(self) -> None:
+        """Let everybody drop what is cached."""
+        self._foreign_writes = True
+
+    def is_current(self) -> bool:
+        """Say whether the last commit is this connection's."""
+        row = self.find("store_stamp")
+        return row is not None and row[0] == self._own_stamp
+
+    def read_if_current(self, statement: Statement, values: Sequence[object]) -> list[Row] | None:
+        """Return the rows of a query; None if another connection has committed meanwhile."""
+        with translate_errors(), self.database.pipeline():
+            cursor = self._run(statement, statement.bind(values, self._store_id))
+            stamp = self.find_later("store_stamp")
+            rows = cursor.fetchall()
+            return rows if stamp.fetchone() == (self._own_stamp,) else None
+
+    def begin_if_current(self, lock_wait_ms: int, *, relaxed: bool) -> None:
+        """As `begin`, without waiting: if another connection has written, a later call raises.
+
+        `is_outdated` recognizes the error.
+        """
+        with translate_errors():
+            self._begin_pipeline()
+            self.execute("begin")
+            if relaxed:
+                self.execute("relax")
+            self.find_later("lock_wait", lock_wait_ms)
+            self.find_later("store_lock_if", self._own_stamp)
+
+    def commit_at_once(self, statement: Statement, values: Mapping[str, object]) -> bool:
+        """Run the one statement of a batch; return False if another connection has written."""
+        named = {**values, "stamp": self._own_stamp, "next_stamp": self._draw_stamp()}
+        bound = [named[name] for name in statement.names]
+        with translate_errors():
+            row = self._run(statement, [*bound, self._store_id]).fetchone()
+        if row is None:
+            return False
+        self._own_stamp = self._next_stamp
+        return True
 
     def end(self) -> None:
         """End the transaction, if there is one, without its writes; or raise if that fails."""

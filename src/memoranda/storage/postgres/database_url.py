@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeGuard
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
@@ -11,6 +12,8 @@ from memoranda.errors import InvalidInput
 from memoranda.model.limits import plain_text, short_repr
 
 _SCHEMES = ("postgresql", "postgres")
+_OWN_OPTIONS = ("store", "index")
+_FORM = "give postgresql://user@host/database?store=name"
 _MAX_NAME_BYTES = 256
 """The longest name of a store, in bytes of UTF-8."""
 
@@ -32,16 +35,23 @@ class DatabaseUrl(msgspec.Struct, frozen=True):
         return f"postgresql://{host}{parts.path}?store={quote(self.store, safe='')}"
 
 
-def is_database_url(url: object) -> bool:
+def is_database_url(url: object) -> TypeGuard[str]:
     """Say whether a URL names a store in PostgreSQL, well or badly."""
     return isinstance(url, str) and url.partition("://")[0].lower() in _SCHEMES and "://" in url
 
 
 def parse_database_url(field: str, url: str) -> DatabaseUrl:
     """Return the parts of a URL; raise `InvalidInput`, which repeats no password."""
-    parts = urlsplit(plain_text(field, url))
+    try:
+        parts = urlsplit(plain_text(field, url))
+    except ValueError:  # its text repeats the URL, and with it the password
+        raise InvalidInput(field, f"is no URL of a host: {_FORM}") from None
+    if parts.fragment:
+        raise InvalidInput(field, "ends with a fragment: write # in the name of a store as %23")
     options = parse_qsl(parts.query, keep_blank_values=True)
-    own = {name: value for name, value in options if name in ("store", "index")}
+    own = {name: value for name, value in options if name in _OWN_OPTIONS}
+    if len(own) < sum(name in _OWN_OPTIONS for name, _ in options):
+        raise InvalidInput(field, f"names store or index twice: {_FORM}")
     name = plain_text(field, own.get("store", ""))
     if not name or len(name.encode()) > _MAX_NAME_BYTES or not name.isprintable():
         raise InvalidInput(

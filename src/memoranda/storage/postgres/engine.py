@@ -1,7 +1,8 @@
 """The PostgreSQL engine: one store of a database, a writer connection and a pool of readers.
 
 Locks. `_write_lock` is held by the thread that writes, from before BEGIN until after COMMIT. The
-row of the store, which `begin` locks, keeps other processes out. Readers take no lock.
+row of the store, which `begin` locks, keeps other processes out. Work that may be called again is
+tried without that lock first (`optimistic.py`). Readers take no lock.
 
 Outcome of a commit. If the connection is lost during COMMIT, the commit may have happened. The next
 write opens a new connection and locks the store's row first: PostgreSQL grants that only after the
@@ -38,11 +39,13 @@ from memoranda.storage.port import (
     Row,
     SqlView,
     StorageSize,
+    Writer,
     fine,
 )
-from memoranda.storage.postgres.connection import Connection, connect
+from memoranda.storage.postgres.connection import Connection, connect, is_outdated
 from memoranda.storage.postgres.copy_to_file import copy_rows
 from memoranda.storage.postgres.database_url import DatabaseUrl
+from memoranda.storage.postgres.optimistic import OptimisticWriter, Outdated
 from memoranda.storage.postgres.schema import Catalog
 from memoranda.storage.postgres.side_index import SideIndex
 from memoranda.storage.postgres.statements import Statements, queries
@@ -140,7 +143,10 @@ class PostgresEngine:
         with self.reading() as reader:
             stamp = reader.index_stamp()
         if not self._side.is_current(stamp) and not self.read_only:
-            self.write(lambda writer: writer.side.stamp)
+            with self._write_lock:
+                self._transact(
+                    lambda writer: writer.side.stamp, self._lock_wait_ms, relaxed=self._relaxed
+                )
 
     @property
     def is_closed(self) -> bool:
@@ -194,12 +200,66 @@ class PostgresEngine:
         """Call `check` in each transaction after others have written."""
         self._guard = check
 
-    def write(self, work: Callable[[Connection], Result], *, wait: float | None = None) -> Result:
-        """Lock the store's row, and run one transaction."""
+    def write(
+        self,
+        work: Callable[[Writer], Result],
+        *,
+        wait: float | None = None,
+        repeatable: bool = False,
+    ) -> Result:
+        """Run one transaction: without a lock if the work is repeatable, else under the lock."""
         with self._write_lock if wait is None else hold(self._write_lock, True, wait):
             self._check_writable()
             wait_ms = self._lock_wait_ms if wait is None else max(int(wait * 1000), 1)
+            writer = self._ready_writer()
+            if repeatable and writer.stamps[0] is not None:
+                with suppress(Outdated):
+                    return self._try_write(writer, work, wait_ms)
+                self._ready_writer().note_foreign_writes()
             return self._transact(work, wait_ms, relaxed=self._relaxed)
+
+    def _try_write(
+        self, connection: Connection, work: Callable[[Writer], Result], wait_ms: int
+    ) -> Result:
+        """Run a transaction that holds if nobody else has written; else raise `Outdated`."""
+        writer = OptimisticWriter(connection, self._statements, wait_ms, relaxed=self._relaxed)
+        self._writing = True
+        try:
+            try:
+                result = work(writer)
+            except errors.MemorandaError as error:  # it may come from what is cached
+                raise Outdated from error
+            began_at = self._monotonic()
+            try:
+                writer.commit()
+            except errors.Unavailable as error:
+                self._find_outcome(connection, error)
+            self.commit_seconds.add(self._monotonic() - began_at)
+        except psycopg.DataError as error:
+            if not is_outdated(error):
+                raise
+            raise Outdated from error
+        finally:
+            self._writing = False
+            self._end_write()
+        return result
+
+    def _find_outcome(self, lost: Connection, error: errors.Unavailable) -> None:
+        """Return if a commit whose answer was lost has happened; raise `Outdated` if it has not.
+
+        A new connection that has locked the store's row sees the last stamp. The lost statement
+        cannot change it any more: it does so only in place of the stamp that it expects.
+        """
+        before, after = lost.stamps
+        self._drop_writer()
+        try:
+            self._writer = self._connect(writes=True)
+            self._writer.begin(self._lock_wait_ms, relaxed=self._relaxed)
+        except errors.MemorandaError:
+            raise OutcomeUnknown from error
+        stamp, _ = self._writer.stamps
+        if stamp != after:
+            raise (Outdated if stamp == before else OutcomeUnknown) from error
 
     def _transact(
         self, work: Callable[[Connection], Result], wait_ms: int, *, relaxed: bool

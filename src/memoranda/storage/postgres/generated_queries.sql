@@ -2222,9 +2222,8 @@ SELECT commit_ts FROM memoranda.public_key WHERE agent_id = :agent_id AND public
 :store_id
 
 -- name: scope_add
-INSERT INTO memoranda.scope (store_id, id, agent_id, namespace) VALUES (:store_id, (SELECT
-COALESCE(MAX(own.id), 0) + 1 FROM memoranda.scope AS own WHERE own.store_id = :store_id), :agent_id,
-:namespace) ON CONFLICT DO NOTHING
+INSERT INTO memoranda.scope (store_id, id, agent_id, namespace) VALUES (:store_id, :scope_id,
+:agent_id, :namespace)
 
 -- name: scope_counts
 SELECT COUNT(DISTINCT CASE WHEN agent_id <> '_engine' THEN agent_id END), COUNT(DISTINCT namespace)
@@ -2249,6 +2248,11 @@ event_scope.store_id = :store_id)) AND scope.store_id = :store_id
 -- name: scope_find
 SELECT id FROM memoranda.scope WHERE (agent_id = :agent_id AND namespace = :namespace) AND
 scope.store_id = :store_id
+
+-- name: scope_find_or_last
+SELECT (SELECT id FROM memoranda.scope WHERE (agent_id = :agent_id AND namespace = :namespace) AND
+scope.store_id = :store_id), (SELECT COALESCE(MAX(id), 0) FROM memoranda.scope WHERE scope.store_id
+= :store_id)
 
 -- name: scope_prune
 DELETE FROM memoranda.scope WHERE NOT id IN (SELECT scope_id FROM memoranda.event_scope WHERE
@@ -2369,8 +2373,7 @@ INSERT INTO memoranda.setting (store_id, namespace, name, value) VALUES (:store_
 
 -- name: state_add
 INSERT INTO memoranda.state (store_id, id, scope_id, key, version, commit_ts, value) VALUES
-(:store_id, (SELECT COALESCE(MAX(own.id), 0) + 1 FROM memoranda.state AS own WHERE own.store_id =
-:store_id), :scope_id, :key, :version, :commit_ts, :value) RETURNING id
+(:store_id, :key_id, :scope_id, :key, :version, :commit_ts, :value)
 
 -- name: state_because_add
 INSERT INTO memoranda.state_because (store_id, kind, target, version, key_id, commit_ts, position)
@@ -2488,6 +2491,9 @@ DESC, version DESC LIMIT 1)) AND place.store_id = :store_id WHERE (scope.agent_i
 scope.namespace = :namespace AND state.key > :after AND state.key >= :first AND state.key < :end AND
 place.live = 1) AND scope.store_id = :store_id ORDER BY state.key LIMIT NULLIF(CAST(:limit AS
 BIGINT), -1)
+
+-- name: state_last_id
+SELECT COALESCE(MAX(id), 0) FROM memoranda.state WHERE state.store_id = :store_id
 
 -- name: state_page
 SELECT state.key, place.version, place.commit_ts, place.position, event.committed_at, CASE WHEN

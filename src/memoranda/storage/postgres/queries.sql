@@ -146,8 +146,16 @@ SELECT store.stamp FROM memoranda.store AS store WHERE store.store_id = :store_i
 SELECT store.stamp FROM memoranda.store AS store WHERE store.store_id = :store_id
 
 -- name: store_stamp_renew
--- Raise the stamp: other processes drop their caches.
-UPDATE memoranda.store AS store SET stamp = store.stamp + 1 WHERE store.store_id = :store_id
+-- Change the stamp: other processes drop their caches.
+UPDATE memoranda.store AS store SET stamp = :stamp WHERE store.store_id = :store_id
+
+-- name: store_lock_if
+-- Lock the store for writing if it has a stamp; else divide by zero, which fails every statement of
+-- the transaction that was sent behind this one.
+SELECT 1 / COUNT(*) FROM (
+    SELECT 1 FROM memoranda.store AS store
+    WHERE store.store_id = :store_id AND store.stamp = :stamp FOR UPDATE
+) AS own
 
 -- name: store_find
 -- Find a store by its name.

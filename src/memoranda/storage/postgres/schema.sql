@@ -10,8 +10,9 @@ CREATE TABLE memoranda.format (
     number BIGINT NOT NULL PRIMARY KEY
 );
 
--- The stores by name. `token` is random: files beside the database are named by it. Whoever writes to a store locks its row first, and raises `stamp` with every
--- commit: a writer that finds another stamp than its own drops what it has cached.
+-- The stores by name. `token` is random: files beside the database are named by it. Whoever writes to
+-- a store changes `stamp`, a random number, with every commit: a writer that finds another stamp than
+-- that of its own last commit drops what it has cached, and decides again.
 CREATE TABLE memoranda.store (
     store_id BIGINT NOT NULL PRIMARY KEY,
     name TEXT COLLATE "C" NOT NULL UNIQUE,

@@ -32,6 +32,8 @@ class Statement(msgspec.Struct, frozen=True):
     """The names of the parameters in their order, without the id of the store."""
     is_of_store: bool
     """Whether the last parameter is the id of the store."""
+    tables: frozenset[str]
+    """The tables that the query names."""
 
     def bind(self, values: Iterable[object], store_id: int) -> list[object]:
         """Return the values of all parameters, lists as JSON arrays."""
@@ -105,7 +107,8 @@ def number_parameters(text: str) -> Statement:
     names = [name for name in all_names if name != _STORE_ID]
     numbers = {name: number for number, name in enumerate([*names, _STORE_ID], start=1)}
     numbered = _PARAMETER.sub(lambda match: f"${numbers[match[1]]}" if match[1] else match[0], text)
-    return Statement(numbered, tuple(names), _STORE_ID in all_names)
+    tables = frozenset(_TABLE.findall(text))
+    return Statement(numbered, tuple(names), _STORE_ID in all_names, tables)
 
 
 @cache

@@ -288,7 +288,13 @@ class SqliteEngine(StoreFile):
             finally:
                 self._writer.database.pragma("synchronous", self._synchronous)
 
-    def write(self, work: Callable[[Connection], Result], *, wait: float | None = None) -> Result:
+    def write(
+        self,
+        work: Callable[[Connection], Result],
+        *,
+        wait: float | None = None,
+        repeatable: bool = False,  # noqa: ARG002 - the lock of a file is cheap
+    ) -> Result:
         """Take the write lock of this process, then that of the file, and run one transaction."""
         with self._write_lock if wait is None else hold(self._write_lock, True, wait):
             self._make_ready()
