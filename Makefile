@@ -8,7 +8,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 GENERATORS := $(sort $(wildcard scripts/generate_*.py))
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml README.md
 
-.PHONY: run test check check-types check-style check-generated test-slow torture bench generate format clean help
+.PHONY: run test test-fast check check-types check-style check-generated test-slow torture bench generate format clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -16,7 +16,11 @@ help:  ## list the targets
 run: $(VENV)/.run  ## watch a small agent work, get killed and resume; then see its story on a page, until Ctrl-C
 	@$(BIN)/memoranda demo --ui
 
-test: check  ## check style, types, layers and generated files, then run every fast test on the built wheel
+# The type checker needs one core only, so the tests run beside the checks.
+test: $(VENV)/.test  ## check style, types, layers and generated files, and run every fast test on the built wheel
+	@$(MAKE) --no-print-directory --jobs=2 check-style check-types check-generated test-fast
+
+test-fast: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 test-slow: $(VENV)/.test  ## run the tests that take minutes; SEED=n draws other kills and faults
@@ -26,8 +30,8 @@ test-slow: $(VENV)/.test  ## run the tests that take minutes; SEED=n draws other
 torture: $(VENV)/.test  ## run thousands of kills, power losses and tamperings; SEED=n repeats a run
 	$(BIN)/python -m tests.torture $(if $(SEED),--seed $(SEED))
 
-bench: $(VENV)/.test  ## measure speed, each figure beside its limit; writes benchmarks/results
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/.test  ## measure speed, each figure beside its limit; ENGINE=postgres beside pgbench
+	$(BIN)/python -m benchmarks $(if $(ENGINE),--engine $(ENGINE))
 
 check: $(VENV)/.test
 	@$(MAKE) --no-print-directory --jobs=2 check-types check-style check-generated

@@ -224,8 +224,8 @@ PAGES = (
         "Erasure",
         "Forget for good, sweep what has expired, and compact old history.",
         (
-            *names("forget sweep purge certificate erasures compact", "Store"),
-            *names("Certificate Preview Compaction RETENTION"),
+            *names("forget sweep purge certificate erasures prove_erasure compact", "Store"),
+            *names("Certificate ErasureProof Preview Compaction RETENTION"),
         ),
         "[forget](../../howto/forget.md), [compact](../../howto/compact.md).",
     ),
@@ -235,7 +235,7 @@ PAGES = (
         "Back up, restore, fork, check and repair a store.",
         (
             *names("stats backup fork rebuild reindex", "Store"),
-            *names("restore diagnose"),
+            *names("copy restore diagnose"),
             *names("Stats Finding Backup Fork Rebuild Reindexed"),
         ),
     ),
@@ -306,6 +306,7 @@ ERRORS = {
     "Store.retire_key": ("NotFound",),
     "Store.forget": ("NotFound",),
     "Store.certificate": ("NotFound",),
+    "Store.prove_erasure": ("NotFound",),
     "Transaction.commit": (
         "TransactionConflict",
         "TransactionExpired",
@@ -319,6 +320,7 @@ ERRORS = {
     "Transaction.abort": ("TransactionClosed",),
     "Store.transact": ("TransactionConflict", "TransactionExpired"),
     "open": ("NotFound", "UnsupportedFormat", "StoreReadOnly"),
+    "copy": ("NotFound", "LogForked"),
     "restore": ("NotFound",),
 }
 """The errors of a call beyond those that every call can raise; tests provoke each of them."""

@@ -3,6 +3,7 @@
     memoranda-verify checkpoint FILE --key-file KEYS      FILE is a signed note
     memoranda-verify inclusion FILE --key-file KEYS       … a recollect.inclusion-proof, in JSON
     memoranda-verify consistency FILE --key-file KEYS     … a recollect.consistency-proof, in JSON
+    memoranda-verify certificate FILE [--key-file KEYS]   … a recollect.erasure-proof, in JSON
     memoranda-verify log FILE [--checkpoint NOTE] [--key-file KEYS]       … an exported log
 
 This file is made to be copied and read by an auditor who does not trust the engine. It imports the
@@ -16,10 +17,12 @@ valid for, `from=100 until=199`. Keys must come from a trusted source, not from 
 Without a key, a log is only checked for internal consistency: the author of a file can write a
 different log, or a shorter one. With a checkpoint that you hold, the log is proven to begin with
 the signed events. With keys and no checkpoint, the last checkpoint in the file is verified instead.
+The same holds for a certificate of erasure: without a key, only its parts are compared.
 
 Exit codes: 0 the claim holds; 1 the check cannot run here (cryptography is missing); 2 the command
 or a key is wrong; 3 the claim does not hold or is malformed; 4 a file cannot be read; 5 the log
-holds, but erasures left residues in events of chain version 1, which nothing proves.
+holds, but erasures left residues in events of chain version 1, which nothing proves; or a
+certificate holds, but the agent it names was erased in turn, so that nothing proves the name.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256, shake_128
 from pathlib import Path
 from struct import Struct
@@ -40,6 +44,8 @@ from typing import IO, Any
 
 HOLDS, CANNOT_CHECK, USAGE, REFUSED, UNREADABLE, UNPROVEN = range(6)
 MAX_BYTES, MAX_EVENTS = 1_000_000, 2**63 - 1
+MAX_CERTIFICATE_BYTES = 1_000_000_000
+"""A certificate has a line for each erased operation."""
 _KEY = re.compile(
     r"([^+\s\x00-\x1f\ud800-\udfff]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)"
     r"(?: from=(0|[1-9][0-9]{0,18}))?(?: until=(0|[1-9][0-9]{0,18}))?"
@@ -151,6 +157,16 @@ def check_inclusion(
     `held` is the note of the checkpoint that the proof must be about.
     """
     proof = _proof(data, "inclusion", "commit_ts", "event_hash", "path", "checkpoint")
+    return _check_inclusion(proof, keys, origin, held, event_hash)
+
+
+def _check_inclusion(
+    proof: dict[str, object],
+    keys: Keys,
+    origin: str | None,
+    held: bytes | None,
+    event_hash: str | None,
+) -> dict[str, object]:
     checkpoint = check_checkpoint(_note_bytes(proof["checkpoint"]), keys, origin=origin)
     _check_same_checkpoint(held, checkpoint, keys, origin)
     commit_ts, event = proof["commit_ts"], proof["event_hash"]
@@ -748,6 +764,131 @@ def _check_kind(operation: list[Any]) -> None:
         raise Refused("an operation is of an unknown kind, or has the wrong number of fields")
 
 
+# Certificates of erasure. A proof opens the `Erase` of the erasing event and has the other leaves
+# of the event as they are hashed; the digest in the `Erase` covers what the erasure left.
+
+_PROVEN_FIELDS = ("erasure_id", "target", "by", "reason", "digest", "pseudonym")
+"""The fields of a certificate that the `Erase` holds."""
+_COMPUTED_FIELDS = ("commit_ts", "committed_at", "operations", "events")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def check_certificate(
+    data: bytes, keys: Keys, *, origin: str | None = None, held: bytes | None = None
+) -> dict[str, object]:
+    """Verify a certificate of erasure and return what it certifies, or raise `Refused`.
+
+    `held` is the note of the checkpoint that must cover the erasure.
+    """
+    proof = _proof(
+        data, "erasure", "certificate", "erased", "previous_hash", "leaves", "position",
+        "operation", "salts", "path", "checkpoint",
+    )  # fmt: skip
+    certificate = _members(proof["certificate"], *_PROVEN_FIELDS, *_COMPUTED_FIELDS)
+    rows = [_members(row, "commit_ts", "position", "digest") for row in _list(proof["erased"])]
+    erase, unproven = _open_erase(proof)
+    _check_digest(certificate, rows, erase)
+    for name in _PROVEN_FIELDS:
+        if certificate[name] != erase[name]:
+            raise Refused(f"the certificate's {name} is not that of the erasing event")
+    event = _erasing_event_hash(certificate, proof)
+    checkpoint = None
+    if keys or held is not None:
+        if proof["checkpoint"] is None:
+            raise Refused("no checkpoint covers the erasure yet: ask for the certificate again")
+        claim = {**proof, "commit_ts": certificate["commit_ts"], "event_hash": event}
+        checkpoint = _check_inclusion(claim, keys, origin, held, None)["checkpoint"]
+    return {**certificate, "event_hash": event, "unproven": unproven, "checkpoint": checkpoint}
+
+
+def _members(value: object, *names: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or value.keys() != {*names}:
+        raise Refused(f"an object with exactly the fields {', '.join(names)} is expected")
+    return value
+
+
+def _open_erase(proof: dict[str, object]) -> tuple[dict[str, object], list[str]]:
+    """Return the fields of the `Erase` that opens its leaf, and the names that nothing proves."""
+    part, salts = _hexadecimal(proof["operation"]), _hexadecimal(proof["salts"])
+    operation = _array(part)
+    if operation[0] == _TAG_REDACTED:
+        redacted = _Redacted(operation)
+        leaf, fields, unproven = redacted.leaf(), redacted.erase_fields(), ["by"]
+        unproven = unproven if redacted.pseudonyms else []
+    elif operation[0] == _TAG_ERASE:
+        leaf = _leaf_with_salts(part, operation, salts)
+        fields, unproven = [*operation[3:], *[None] * 8][:8], []
+    else:
+        raise Refused("the operation is not an erasure")
+    leaves, position = _list(proof["leaves"]), _number(proof["position"])
+    if position + 1 >= len(leaves) or leaves[position + 1] != leaf.hex():
+        raise Refused("the erasure does not open its leaf in the erasing event")
+    names = ("erasure_id", "target", "by", "reason", "count", "digest", "pseudonym")
+    erase = dict(zip(names, fields, strict=False))
+    digest = erase["digest"]
+    if not isinstance(digest, bytes):
+        raise Refused("the erasure has no digest")
+    return {**erase, "digest": digest.hex()}, unproven
+
+
+def _leaf_with_salts(part: bytes, operation: list[Any], salts: bytes) -> bytes:
+    """Return the leaf of an operation, by its own salt and, in chain version 2, its scope's."""
+    namespace, agent = _scope(operation)
+    if len(salts) == _SALT_SIZE:
+        _check_kind(operation)
+        return sha256(b"\0" + salts + part).digest()
+    if len(salts) != 3 * _SALT_SIZE:
+        raise Refused("the salts do not match the operation")
+    first, second, own = (salts[at : at + _SALT_SIZE] for at in (0, _SALT_SIZE, 2 * _SALT_SIZE))
+    scope = _name_hash(b"\x06", first, namespace) + _name_hash(b"\x07", second, agent)
+    return _intact_leaf(part, operation, own, scope)
+
+
+def _check_digest(certificate: Line, rows: Sequence[Line], erase: dict[str, object]) -> None:
+    """Check that the rows are those that the `Erase` attests, and that they are counted right."""
+    places = [(_number(row["commit_ts"]), _number(row["position"], minimum=-1)) for row in rows]
+    if places != sorted({*places}) or any(at >= certificate["commit_ts"] for at, _ in places):
+        raise Refused("the erased positions are out of order, or not before the erasure")
+    hashed = sha256()
+    for place, row in zip(places, rows, strict=True):
+        hashed.update(_TWO_NUMBERS(*place) + _hash(row["digest"]))
+    if (len(rows), hashed.hexdigest()) != (erase["count"], erase["digest"]):
+        raise Refused("the erased positions are not those that the erasing event attests")
+    counts = (sum(position >= 0 for _, position in places), len({at for at, _ in places}))
+    if (certificate["operations"], certificate["events"]) != counts:
+        raise Refused("the certificate counts other operations or events than were erased")
+
+
+def _erasing_event_hash(certificate: Line, proof: dict[str, object]) -> str:
+    """Return the hash of the erasing event, from its leaves; the salts tell the chain version."""
+    leaves = [_hexadecimal(leaf) for leaf in _list(proof["leaves"])]
+    is_first = len(_hexadecimal(proof["salts"])) == _SALT_SIZE
+    for leaf in leaves[:1] if not is_first else leaves:
+        _commitment(leaf)
+    numbers = _TWO_NUMBERS(_number(certificate["commit_ts"]), _micros(certificate["committed_at"]))
+    domain, count = (b"\3", len(leaves)) if is_first else (b"\x0b", len(leaves) - 1)
+    previous = _hash(proof["previous_hash"])
+    covered = (domain, numbers, previous, count.to_bytes(8, "big"), *leaves)
+    return sha256(b"".join(covered)).hexdigest()
+
+
+def _micros(text: object) -> int:
+    """Return the microseconds of an RFC 3339 text in UTC."""
+    try:
+        time = datetime.strptime(str(text), "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    except ValueError as error:
+        raise Refused(f"{text!r} is not a time in UTC with microseconds") from error
+    return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def _hexadecimal(text: object) -> bytes:
+    with suppress(ValueError):
+        data = bytes.fromhex(str(text))
+        if data.hex() == text:
+            return data
+    raise Refused(f"{text!r} is not hexadecimal")
+
+
 class _Salts:
     """The salts of an event of chain version 2: envelope, then two a scope, then operations."""
 
@@ -853,6 +994,17 @@ class _Redacted:
     def _slot_counts(self) -> set[int]:
         return {len(_SLOTS[self._kind]), 2 if self._kind == _LIST_SLOT[0] else 0}
 
+    def erase_fields(self) -> list[Any]:
+        """Return the fields of a redacted `Erase`; its agent is a pseudonym, or still opens."""
+        if self._kind != _TAG_ERASE:
+            raise Refused("the operation is not an erasure")
+        main, by, reason = (
+            [value for _, value in _Unpacker(_opened_value(slot)).sequence()]
+            for slot in self._slots
+        )
+        name = by[0] if by else _list_of(self._slots[1], 4)[3]
+        return [*_at(main, 0, 1), name, *(reason or [None]), *[*main[2:], None][:3]]
+
     def leaf(self) -> bytes:
         """Return the operation's leaf, recomputed from its openings and commitments."""
         namespace, agent = self._names
@@ -889,6 +1041,11 @@ class _Redacted:
             items = map(_item_commitment, _list(_list_of(slot, 2)[1]))
             return sha256(b"\x0a" + place + b"".join(items)).digest()
         raise Refused("a redacted operation is malformed")
+
+
+def _opened_value(slot: object) -> bytes:
+    """Return the bytes of an open slot; none of an erased one."""
+    return slot[2] if isinstance(slot, list) and slot[0] == 1 else b""
 
 
 def _opening(slot: object, place: bytes = b"") -> bytes:
@@ -1123,7 +1280,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.get(option):
                 options[option] = _read(options[option])
         with _open_input(file) as stream:
-            data = stream if claim == "log" else stream.read(MAX_BYTES + 1)
+            limit = MAX_CERTIFICATE_BYTES if claim == "certificate" else MAX_BYTES
+            data = stream if claim == "log" else stream.read(limit + 1)
             report = _CHECKS[claim](data, keys, **options)
     except (Refused, WrongKey, NoEd25519, OSError) as error:
         sys.stderr.write(f"memoranda-verify: {error}\n")
@@ -1136,6 +1294,7 @@ _CHECKS: dict[str, Callable[..., dict[str, object]]] = {
     "checkpoint": lambda *arguments, **options: asdict(check_checkpoint(*arguments, **options)),
     "inclusion": check_inclusion,
     "consistency": check_consistency,
+    "certificate": check_certificate,
     "log": check_log,
 }
 _EXIT_CODES = {Refused: REFUSED, WrongKey: USAGE, NoEd25519: CANNOT_CHECK}

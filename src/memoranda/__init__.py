@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # type checkers read it as True; importing typing takes m
 
 if TYPE_CHECKING:
     from memoranda.audit.checkpoints import SignedCheckpoint
+    from memoranda.audit.erasure_proofs import ErasureProof
     from memoranda.audit.events import AuditEvent
     from memoranda.audit.keys import PublicKey
     from memoranda.audit.log_file.exporter import ExportedLog
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from memoranda.sdk.aio.store.subscriptions import AsyncSubscription
     from memoranda.sdk.aio.store.transcripts import AsyncReplayEntry, AsyncTranscript
     from memoranda.sdk.aio.transaction.transaction import AsyncTransaction
+    from memoranda.sdk.copy_store import copy
     from memoranda.sdk.doctor import diagnose
     from memoranda.sdk.open import open
     from memoranda.sdk.open_async import open_async
@@ -166,6 +168,7 @@ __all__ = [
     "Embedder",
     "Ending",
     "Entity",
+    "ErasureProof",
     "ExistingEdge",
     "Explanation",
     "ExportedLog",
@@ -256,6 +259,7 @@ __all__ = [
     "VersionMismatch",
     "ViewsDiffer",
     "__version__",
+    "copy",
     "create_signer",
     "diagnose",
     "import_log",
@@ -300,6 +304,7 @@ _MODULE_OF = {
     "Embedder": "search.vectors.embedder",
     "Ending": "graph.records",
     "Entity": "graph.records",
+    "ErasureProof": "audit.erasure_proofs",
     "ExistingEdge": "graph.edge_resolver",
     "Explanation": "graph.records",
     "ExportedLog": "audit.log_file.exporter",
@@ -389,6 +394,7 @@ _MODULE_OF = {
     "Verification": "log.verify.verifier",
     "VersionMismatch": "errors",
     "ViewsDiffer": "errors",
+    "copy": "sdk.copy_store",
     "create_signer": "sdk.signers",
     "diagnose": "sdk.doctor",
     "import_log": "sdk.restore",

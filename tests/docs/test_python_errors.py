@@ -95,6 +95,7 @@ SIMPLE: dict[tuple[str, str], Callable[[Store], object]] = {
     ("Store.prove_growth", "NotFound"): lambda a: a.prove_growth(1),
     ("Store.forget", "NotFound"): lambda a: a.forget(memory_id=NOBODY),
     ("Store.certificate", "NotFound"): lambda a: a.certificate(NOBODY),
+    ("Store.prove_erasure", "NotFound"): lambda a: a.prove_erasure(NOBODY),
 }
 PROVOCATIONS |= {
     pair: (lambda agent, _, call=call: call(agent))  # type: ignore[misc]
@@ -342,6 +343,19 @@ def open_a_newer_store(agent: Store, path: Path) -> None:
     agent.close()
     tamper(path, "PRAGMA user_version = 99")
     memoranda.open(path)
+
+
+@provokes("copy", "NotFound")
+def copy_nothing(_: Store, path: Path) -> None:
+    memoranda.copy(path.with_name("no.db"), path.with_name("new.db"))
+
+
+@provokes("copy", "LogForked")
+def copy_to_a_changed_copy(_: Store, path: Path) -> None:
+    memoranda.copy(path, path.with_name("new.db"))
+    with memoranda.open(path.with_name("new.db"), embedder=None) as store:
+        store.write(agent_id="planner", key="goal", value={"city": "Bergen"})
+    memoranda.copy(path, path.with_name("new.db"))
 
 
 @provokes("restore", "NotFound")

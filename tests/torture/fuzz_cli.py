@@ -15,8 +15,10 @@ from click.testing import CliRunner
 from memoranda.cli.command_table import COMMANDS
 from memoranda.cli.main import cli
 
-_LEFT_OUT = {"demo", "tail"}
-"""Commands that take long or wait for events."""
+_LEFT_OUT = {"demo", "serve", "tail", "ui"}
+"""Commands that take long, or go on until they are stopped."""
+_ENDLESS = {"--every", "--follow"}
+"""Options by which a command goes on until it is stopped."""
 _TEXTS = (
     "a", "k1", "Ann", "Oslo", "lives in", "1", "0", "-1", "2", "{}", '{"n": 1}', "[1", "", " ",
     "x" * 5_000, "\x01", "9" * 5_000, "../x", "odd.db", "2024-01-01T00:00:00Z",
@@ -47,7 +49,7 @@ def arguments(command: click.Command, random: Random) -> Iterator[str]:
                 yield random.choice(_TEXTS)
         elif "--db" in parameter.opts:
             yield from ("--db", "fuzz_cli.db" if random.random() < 0.9 else random.choice(_TEXTS))
-        elif "--follow" not in parameter.opts and random.random() < 0.2:
+        elif _ENDLESS.isdisjoint(parameter.opts) and random.random() < 0.2:
             yield parameter.opts[-1]
             if not getattr(parameter, "is_flag", False):
                 yield random.choice(_TEXTS)

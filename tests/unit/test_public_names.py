@@ -90,8 +90,8 @@ def test_the_names_are_these() -> None:
         "ConsistencyProof", "InclusionProof", "PublicKey", "SignedCheckpoint", "Signer",
         "TrustedKey", "create_signer", "load_signer",
     }  # fmt: skip
-    erasing = {"Certificate", "Compaction", "Preview", "RETENTION"}
-    travelling = {"ExportedLog", "import_log"}
+    erasing = {"Certificate", "Compaction", "ErasureProof", "Preview", "RETENTION"}
+    travelling = {"ExportedLog", "copy", "import_log"}
     searching = {"Embedder", "MemoryBudget", "Reindexed"}
     listing = {"AgentSummary", "IdMatch", "NamespaceSummary", "SqlView", "TimelineBucket"}
     extracting = {
@@ -187,7 +187,7 @@ def test_a_store_loads_what_its_calls_need() -> None:
         "store.write(key='k', value={'n': 1}); store.get_state(key='k'); store.close()"
     )
     command_line = {"click", "rich", "platformdirs"}
-    others = {"asyncio", "ssl", "sqlite3", "rapidfuzz", "cryptography", "apsw.ext"}
+    others = {"asyncio", "ssl", "sqlite3", "rapidfuzz", "cryptography", "apsw.ext", "psycopg"}
     parts = {f"memoranda.{part}" for part in ("cli", "net", "sdk.aio", "testing")}
     extractors = {f"memoranda.extract.{part}" for part in ("chat_model", "extractors", "messages")}
     models = {f"memoranda.search.vectors.{part}" for part in ("onnx_model", "openai_endpoint")}

@@ -33,7 +33,7 @@ class InclusionProof(msgspec.Struct, frozen=True, kw_only=True):
 
     def json(self) -> str:
         """Return the proof as it is handed on."""
-        return _to_json(
+        return to_json_text(
             type=_INCLUSION,
             version=VERSION,
             commit_ts=self.commit_ts,
@@ -52,7 +52,7 @@ class ConsistencyProof(msgspec.Struct, frozen=True, kw_only=True):
 
     def json(self) -> str:
         """Return the proof as it is handed on."""
-        return _to_json(
+        return to_json_text(
             type=_CONSISTENCY,
             version=VERSION,
             old_checkpoint=self.old_checkpoint,
@@ -61,7 +61,8 @@ class ConsistencyProof(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _to_json(**fields: object) -> str:
+def to_json_text(**fields: object) -> str:
+    """Return the fields of a proof as text."""
     return msgspec.json.format(msgspec.json.encode(fields), indent=2).decode() + "\n"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from memoranda.audit import erasure_proofs
+from memoranda.audit.erasure_proofs import ErasureProof
 from memoranda.calls.call import Call, Handlers
 from memoranda.calls.core import Core
 from memoranda.calls.grant import Grant
@@ -33,6 +35,15 @@ class Erasures(Call[CertificateRecord], frozen=True):
     shape = "pages"
 
 
+class ProveErasure(Call[ErasureProof], frozen=True):
+    """Prove an erasure to others: its certificate, and what the log has to attest it."""
+
+    reach = "store"
+    lane = "search"
+
+    erasure_id: str
+
+
 class Purge(Call[bool], frozen=True):
     """Remove erased bytes from the files, and say whether all of them are gone."""
 
@@ -53,6 +64,12 @@ def certificate(core: Core, _: Grant, call: Certificate) -> CertificateRecord:
     return replace(record, copies=unfinished_copies(core))
 
 
+def prove_erasure(core: Core, grant: Grant, call: ProveErasure) -> ErasureProof:
+    """Return the proof, or raise `NotFound`."""
+    record = certificate(core, grant, Certificate(call.erasure_id))
+    return erasure_proofs.prove_erasure(core.engine, core.log_id, record)
+
+
 def erasures(core: Core, _: Grant, __: Erasures) -> Pages[CertificateRecord]:
     """Return the certificates."""
     return Certificates(core.engine)
@@ -71,4 +88,9 @@ def unfinished_copies(core: Core) -> tuple[str, ...]:
     return tuple(copy.path for copy in leftovers(path, core.log_id))
 
 
-HANDLERS: Handlers = {Certificate: certificate, Erasures: erasures, Purge: purge}
+HANDLERS: Handlers = {
+    Certificate: certificate,
+    Erasures: erasures,
+    ProveErasure: prove_erasure,
+    Purge: purge,
+}

@@ -76,6 +76,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "checkpoints:prove_growth",
             "Print a consistency proof between two checkpoints.",
         ),
+        "prove-erasure": (
+            "checkpoints:prove_erasure",
+            "Print an erasure certificate with its proof.",
+        ),
     },
     "Store": {
         "agents": ("directory:agents", "List the agents and their activity."),
@@ -89,6 +93,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "Bring the full-text index and the vectors up to date.",
         ),
         "backup": ("backups:backup", "Copy the store to a new file while others write."),
+        "copy": (
+            "backup:copy",
+            "Copy a store to another file or database, and verify the copy.",
+        ),
         "restore": ("backup:restore", "Replace the store by a backup."),
         "fork": ("backup:fork", "Copy the log up to a moment into a new log."),
         "export": ("backup:export_group", "Export data to a file."),

@@ -76,6 +76,14 @@ class Target:
         return location_of(self.db)
 
     @property
+    def name(self) -> str:
+        """The path or URL of the store for messages: without a password."""
+        from memoranda.storage.postgres.database_url import is_database_url, parse_database_url
+
+        location = self.location
+        return parse_database_url("url", location).name if is_database_url(location) else location
+
+    @property
     def is_remote(self) -> bool:
         """Whether a server has the store."""
         from memoranda.storage.server_url import is_server_url

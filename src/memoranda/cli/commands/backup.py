@@ -1,18 +1,45 @@
-"""Commands that copy a store: restore, fork, export and import."""
+"""Commands that copy a store: copy, restore, fork, export and import."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
 from memoranda.cli import inputs
 from memoranda.cli.commands.transcripts import import_chat
-from memoranda.cli.options import Target, takes_store
+from memoranda.cli.options import Target, is_given, takes_store, takes_target
 from memoranda.cli.output import byte_size, plural, safe, safe_json, warn, write_json
 from memoranda.cli.progress import meter
 
-# Restoring and forking.
+# Copying, restoring and forking.
+
+
+@click.command()
+@click.argument("source", metavar="FROM", type=click.Path())
+@click.argument("destination", metavar="TO", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def copy(*, source: str, destination: str, as_json: bool) -> None:
+    """Copy a store to another file or database, and verify the copy.
+
+    FROM and TO are paths, or URLs such as postgresql://host/database?store=name. The copy has the
+    same log with the same hashes. If the command is interrupted, run it again: it goes on where
+    it ended, and brings a finished copy up to date. A target with another log is refused.
+
+    Example: memoranda copy agents.db 'postgresql://host/agents?store=acme'
+    """
+    import memoranda
+    from memoranda.calls.as_json import to_json
+
+    with meter("Copying") as progress:
+        report = memoranda.copy(source, destination, progress=progress)
+    if as_json:
+        write_json(to_json(report))
+        return
+    click.echo(f"Copied and verified {plural(report.commits, 'commit')}.")
+    for warning in report.warnings:
+        warn(warning)
 
 
 @click.command()
@@ -69,9 +96,70 @@ def fork(target: Target, *, file: str, at: str) -> None:
 # Exports and imports.
 
 
-@click.group(name="export")
-def export_group() -> None:
-    """Export data to a file."""
+@click.group(name="export", invoke_without_command=True)
+@click.option(
+    "--html",
+    "file",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write the agent's story to a new file that any browser opens, without a server.",
+)
+@click.option("--from", "from_time", metavar="TIME", help="Start at this time.")
+@click.option("--to", "to_time", metavar="TIME", help="End before this time.")
+@takes_target
+@click.pass_context
+def export_group(
+    context: click.Context,
+    target: Target,
+    *,
+    file: str | None,
+    from_time: str | None,
+    to_time: str | None,
+) -> None:
+    """Export data to a file.
+
+    With --html, FILE is the replay debugger with one agent's story over a range: timeline, why,
+    facts and inbox, read-only. It holds what the agent knew then, and the conversations it quotes;
+    it needs no network and no server. By default it has all namespaces and all of the time.
+
+    Example: memoranda export --html story.html --agent planner --from 2026-02-07
+    """
+    if context.invoked_subcommand is not None:
+        if file is not None:
+            raise click.UsageError(f"--html goes without {context.invoked_subcommand!r}.")
+        return
+    if file is None:
+        raise click.UsageError("Say what to export: `log FILE`, or `--html FILE`.")
+    _export_story(target, file, from_time, to_time)
+
+
+def _export_story(target: Target, file: str, from_time: str | None, to_time: str | None) -> None:
+    from memoranda.server.offline_document import make_document
+    from memoranda.server.offline_story import read_story
+    from memoranda.storage.files import atomic_file, check_free, make_private
+
+    path = Path(file)
+    check_free("file", path)
+    with target.agent_reader() as store, meter("Exporting the story") as progress:
+        assert target.agent is not None, "the reader has checked it"
+        story = read_story(
+            store,
+            target.agent,
+            namespace=target.namespace if is_given("namespace") else None,
+            from_timestamp=from_time,
+            to_timestamp=to_time,
+            progress=progress,
+        )
+    title = f"{target.agent} · Memoranda"
+    document = make_document(title, story).encode()
+    with atomic_file("file", path) as draft:
+        make_private(draft)
+        draft.write_bytes(document)
+    events = len(story["events"])
+    if target.as_json:
+        write_json({"path": file, "events": events, "bytes": len(document)})
+        return
+    click.echo(f"Exported {plural(events, 'event')} to {safe(file)}, {byte_size(len(document))}.")
 
 
 @click.group(name="import")

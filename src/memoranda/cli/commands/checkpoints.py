@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memoranda.cli.commands.signers import SignerFiles, takes_signer
+from memoranda.cli.completion import complete_id
+from memoranda.cli.ids import full_id
 from memoranda.cli.options import Target, takes_store, takes_target
 from memoranda.cli.output import note, plural, safe, warn, write_each, write_json
 from memoranda.errors import InvalidInput
@@ -111,6 +113,21 @@ def prove_growth(target: Target, *, old: str, new: str | None, output: str | Non
         proof = store.prove_growth(
             size_or_note("old", old), None if new is None else size_or_note("new", new)
         )
+    _write_or_print(output, proof.json())
+
+
+@click.command("prove-erasure")
+@click.argument("erasure_id", metavar="ID", shell_complete=complete_id("erasure"))
+@_OUTPUT
+@takes_store
+def prove_erasure(target: Target, *, erasure_id: str, output: str | None) -> None:
+    """Print an erasure certificate with its proof.
+
+    The proof is JSON, and contains a signed checkpoint if one covers the erasure. `memoranda-verify
+    certificate` verifies it, with the log's public key alone.
+    """
+    with target.reader() as store:
+        proof = store.prove_erasure(full_id(store, erasure_id, "erasure"))
     _write_or_print(output, proof.json())
 
 

@@ -240,11 +240,11 @@ def stats(target: Target) -> None:
     with target.reader(embedder=None) as store:
         report = store.stats()
     if target.as_json:
-        write_json({"store": target.location, **to_json(report)})
+        write_json({"store": target.name, **to_json(report)})
         return
     write_fields(
         (
-            ("store", target.location),
+            ("store", target.name),
             ("commits", f"{report.commits:,}"),
             ("last commit", _time(report.last_committed_at)),
             ("agents", f"{report.agents:,}"),

@@ -82,7 +82,7 @@ def _settings(target: Target) -> Finding:
 
     ctx = click.get_current_context()
     source = _SOURCES.get(ctx.get_parameter_source("db"), "the default, since none was named")
-    message = f"the store is {target.location}, {source}"
+    message = f"the store is {target.name}, {source}"
     unknown = unknown_variables(os.environ)
     if unknown:
         names = ", ".join(name.partition(":")[0] for name in unknown)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memoranda.audit.erasure_proofs import ErasureProof
 from memoranda.calls.erasure import Certificate as CertificateCall
-from memoranda.calls.erasure import Erasures, Purge
+from memoranda.calls.erasure import Erasures, ProveErasure, Purge
 from memoranda.calls.erasure_writes import Compact, Forget, PreviewErasure, Sweep
 from memoranda.calls.requests import (
     check_assertion_id,
@@ -134,6 +135,13 @@ class ErasureCalls(Handle):
     def certificate(self, erasure_id: str) -> Certificate:
         """Return the certificate of an erasure, or raise `NotFound`."""
         return self._calls.ask(CertificateCall(erasure_id))
+
+    def prove_erasure(self, erasure_id: str) -> ErasureProof:
+        """Prove an erasure to others: `json()` is what `memoranda-verify certificate` reads.
+
+        The proof has a signed checkpoint if one covers the erasure.
+        """
+        return self._calls.ask(ProveErasure(erasure_id))
 
     def erasures(self) -> Iterator[Certificate]:
         """Yield the certificates of all erasures, oldest first."""

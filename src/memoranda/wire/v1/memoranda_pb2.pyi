@@ -268,6 +268,24 @@ class ErasuresResponse(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[Certificate]
     def __init__(self, items: _Optional[_Iterable[_Union[Certificate, _Mapping]]] = ...) -> None: ...
 
+class ProveErasureRequest(_message.Message):
+    __slots__ = ("store", "acting_agent", "erasure_id", "unfit")
+    STORE_FIELD_NUMBER: _ClassVar[int]
+    ACTING_AGENT_FIELD_NUMBER: _ClassVar[int]
+    ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
+    UNFIT_FIELD_NUMBER: _ClassVar[int]
+    store: str
+    acting_agent: str
+    erasure_id: str
+    unfit: bytes
+    def __init__(self, store: _Optional[str] = ..., acting_agent: _Optional[str] = ..., erasure_id: _Optional[str] = ..., unfit: _Optional[bytes] = ...) -> None: ...
+
+class ProveErasureResponse(_message.Message):
+    __slots__ = ("answer",)
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    answer: ErasureProof
+    def __init__(self, answer: _Optional[_Union[ErasureProof, _Mapping]] = ...) -> None: ...
+
 class PurgeRequest(_message.Message):
     __slots__ = ("store", "acting_agent", "unfit")
     STORE_FIELD_NUMBER: _ClassVar[int]
@@ -2970,6 +2988,32 @@ class Certificate(_message.Message):
     preview: Preview
     def __init__(self, erasure_id: _Optional[str] = ..., target: _Optional[str] = ..., commit_ts: _Optional[int] = ..., committed_at_micros: _Optional[int] = ..., by: _Optional[str] = ..., reason: _Optional[str] = ..., operations: _Optional[int] = ..., events: _Optional[int] = ..., digest: _Optional[str] = ..., pseudonym: _Optional[str] = ..., pending_purge: bool = ..., pending_reason: _Optional[str] = ..., copies: _Optional[_Iterable[str]] = ..., preview: _Optional[_Union[Preview, _Mapping]] = ...) -> None: ...
 
+class ErasureProof(_message.Message):
+    __slots__ = ("type", "version", "certificate", "erased", "previous_hash", "leaves", "position", "operation", "salts", "path", "checkpoint")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    CERTIFICATE_FIELD_NUMBER: _ClassVar[int]
+    ERASED_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_HASH_FIELD_NUMBER: _ClassVar[int]
+    LEAVES_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    SALTS_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    type: str
+    version: int
+    certificate: ProvenCertificate
+    erased: _containers.RepeatedCompositeFieldContainer[ErasedPosition]
+    previous_hash: str
+    leaves: _containers.RepeatedScalarFieldContainer[str]
+    position: int
+    operation: str
+    salts: str
+    path: _containers.RepeatedScalarFieldContainer[str]
+    checkpoint: str
+    def __init__(self, type: _Optional[str] = ..., version: _Optional[int] = ..., certificate: _Optional[_Union[ProvenCertificate, _Mapping]] = ..., erased: _Optional[_Iterable[_Union[ErasedPosition, _Mapping]]] = ..., previous_hash: _Optional[str] = ..., leaves: _Optional[_Iterable[str]] = ..., position: _Optional[int] = ..., operation: _Optional[str] = ..., salts: _Optional[str] = ..., path: _Optional[_Iterable[str]] = ..., checkpoint: _Optional[str] = ...) -> None: ...
+
 class Progress(_message.Message):
     __slots__ = ("done", "total")
     DONE_FIELD_NUMBER: _ClassVar[int]
@@ -4091,6 +4135,40 @@ class Preview(_message.Message):
     hidden_mentions: int
     cursors: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, operations: _Optional[int] = ..., events: _Optional[int] = ..., by_type: _Optional[_Iterable[_Union[IntegerEntry, _Mapping]]] = ..., resting: _Optional[_Iterable[str]] = ..., mentions: _Optional[_Iterable[str]] = ..., hidden_mentions: _Optional[int] = ..., cursors: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ProvenCertificate(_message.Message):
+    __slots__ = ("erasure_id", "target", "commit_ts", "committed_at_micros", "by", "reason", "operations", "events", "digest", "pseudonym")
+    ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    COMMIT_TS_FIELD_NUMBER: _ClassVar[int]
+    COMMITTED_AT_MICROS_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    OPERATIONS_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    PSEUDONYM_FIELD_NUMBER: _ClassVar[int]
+    erasure_id: str
+    target: str
+    commit_ts: int
+    committed_at_micros: int
+    by: str
+    reason: str
+    operations: int
+    events: int
+    digest: str
+    pseudonym: str
+    def __init__(self, erasure_id: _Optional[str] = ..., target: _Optional[str] = ..., commit_ts: _Optional[int] = ..., committed_at_micros: _Optional[int] = ..., by: _Optional[str] = ..., reason: _Optional[str] = ..., operations: _Optional[int] = ..., events: _Optional[int] = ..., digest: _Optional[str] = ..., pseudonym: _Optional[str] = ...) -> None: ...
+
+class ErasedPosition(_message.Message):
+    __slots__ = ("commit_ts", "position", "digest")
+    COMMIT_TS_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    commit_ts: int
+    position: int
+    digest: str
+    def __init__(self, commit_ts: _Optional[int] = ..., position: _Optional[int] = ..., digest: _Optional[str] = ...) -> None: ...
 
 class TypedText(_message.Message):
     __slots__ = ("kind", "text")

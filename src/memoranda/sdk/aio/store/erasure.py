@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from memoranda.audit.erasure_proofs import ErasureProof
 from memoranda.calls.erasure import Certificate as CertificateCall
-from memoranda.calls.erasure import Erasures, Purge
+from memoranda.calls.erasure import Erasures, ProveErasure, Purge
 from memoranda.calls.erasure_writes import Compact, Forget, PreviewErasure, Sweep
 from memoranda.calls.requests import (
     check_assertion_id,
@@ -139,6 +140,13 @@ class AsyncErasureCalls(AsyncHandle):
     async def certificate(self, erasure_id: str) -> Certificate:
         """Return the certificate of an erasure, or raise `NotFound`."""
         return await self._calls.ask(CertificateCall(erasure_id))
+
+    async def prove_erasure(self, erasure_id: str) -> ErasureProof:
+        """Prove an erasure to others: `json()` is what `memoranda-verify certificate` reads.
+
+        The proof has a signed checkpoint if one covers the erasure.
+        """
+        return await self._calls.ask(ProveErasure(erasure_id))
 
     def erasures(self) -> AsyncIterator[Certificate]:
         """Yield the certificates of all erasures, oldest first."""
