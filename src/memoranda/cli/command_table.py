@@ -97,6 +97,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "backup:copy",
             "Copy a store to another file or database, and verify the copy.",
         ),
+        "migrate": ("migrate:migrate", "Bring a store to the format of this version."),
         "restore": ("backup:restore", "Replace the store by a backup."),
         "fork": ("backup:fork", "Copy the log up to a moment into a new log."),
         "export": ("backup:export_group", "Export data to a file."),

@@ -230,13 +230,20 @@ def open_engine(
 
 def _open_in_database(url: DatabaseUrl, **options: Any) -> Engine:
     """Return the engine of a store in PostgreSQL, whose driver is loaded only here."""
+    check_driver()
+    from memoranda.storage.postgres.engine import PostgresEngine
+
+    return PostgresEngine(url, sqlite_queries=load_queries(), **options)
+
+
+def check_driver() -> None:
+    """Raise if the driver of PostgreSQL is not installed."""
     try:
-        from memoranda.storage.postgres.engine import PostgresEngine
+        import psycopg  # noqa: F401 - whether it is there
     except ImportError as error:
         raise InvalidInput(
             "url", "postgresql:// needs the package psycopg: pip install 'memoranda[postgres]'"
         ) from error
-    return PostgresEngine(url, sqlite_queries=load_queries(), **options)
 
 
 def open_engine_to_read(path: Path) -> Engine:

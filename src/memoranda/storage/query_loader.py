@@ -9,12 +9,14 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import takewhile
 from types import MappingProxyType
 
 from memoranda.model.intervals import OPEN_END
 
 _HEADING = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"--[^\n]*\n")
+_FORMAT = re.compile(r"^Format \d+: ")
 _CONSTANT = re.compile(r"\bOPEN_END\b")
 
 
@@ -50,3 +52,10 @@ def parse(text: str) -> dict[str, str]:
         name: " ".join(_COMMENT.sub("", body).split())
         for name, body in zip(names, bodies, strict=True)
     }
+
+
+def first_sentence(script: str) -> str:
+    """Return the first sentence of the comment that a script begins with, without `Format N: `."""
+    lines = takewhile(lambda line: line.startswith("--"), script.splitlines())
+    text = " ".join(line.removeprefix("--").strip() for line in lines)
+    return _FORMAT.sub("", text).partition(". ")[0].removesuffix(".")

@@ -239,8 +239,9 @@ def test_a_lost_acknowledged_commit_is_said(url: str, store: Store) -> None:
     with psycopg.connect(database_url(), autocommit=True) as database:
         name = parse_database_url("url", url).store
         database.execute(
-            "WITH own AS (UPDATE memoranda.store SET stamp = stamp + 1 WHERE name = %s "
-            "RETURNING store_id) DELETE FROM memoranda.event WHERE commit_ts = %s "
+            "WITH own AS (UPDATE memoranda.head SET stamp = stamp + 1 WHERE store_id = "
+            "(SELECT store_id FROM memoranda.store WHERE name = %s) RETURNING store_id) "
+            "DELETE FROM memoranda.event WHERE commit_ts = %s "
             "AND store_id = (SELECT store_id FROM own)",
             (name, receipt.commit_ts),
         )

@@ -21,10 +21,10 @@ PARTITIONS = 4
 STORE = 7
 CATALOG = frozenset(
     {"cluster_identity", "column_there", "format_add", "format_read", "schema_create"}
-    | {"schema_lock", "sizes", "store_add", "store_find", "table_there", "lock_wait"}
-    | {"table_rows"}
+    | {"format_set", "heads_set_format", "schema_lock", "sizes", "table_there", "lock_wait"}
+    | {"head_add", "store_add", "store_find", "table_rows"}
 )
-"""Queries of the database as a whole; `table_rows` is a template."""
+"""Queries of the database as a whole; `table_rows` is a template, `head_add` of a new store."""
 COMMANDS = frozenset(
     {"begin", "begin_reading", "commit", "relax", "rollback"}
     | {"trial_begin", "trial_end", "trial_undo"}
@@ -44,7 +44,7 @@ def partitioned() -> psycopg.Connection[Any]:
     script = query_loader.read_sql("memoranda.storage.postgres", "schema.sql")
     tables = re.findall(r"CREATE TABLE memoranda\.(\w+) \(\n    store_id", script)
     script = re.sub(
-        r"(CREATE TABLE memoranda\.(?!store|format)\w+ \(\n    store_id.*?\n\));",
+        r"(CREATE TABLE memoranda\.(?!store )\w+ \(\n    store_id.*?\n\));",
         r"\1 PARTITION BY HASH (store_id);",
         script,
         flags=re.DOTALL,
@@ -93,6 +93,15 @@ def test_a_covered_query_reads_one_partition(name: str) -> None:
     assert len(partitions_read(statements.query_text(covered_name(name)))) <= 1
 
 
+@pytest.mark.parametrize("ending", ["durable", "relaxed"])
+def test_the_statement_of_a_commit_reads_one_partition(ending: str) -> None:
+    script = query_loader.read_sql("memoranda.storage.postgres", "commit_statement.sql")
+    parts = query_loader.parse(script)
+    names = [name for name in parts if name not in ("durable", "relaxed")]
+    expressions = ", ".join(f"{name} AS ({parts[name]})" for name in names)
+    assert len(partitions_read(f"WITH {expressions} {parts[ending]}")) == 1
+
+
 def test_a_query_without_the_store_is_seen() -> None:
     assert len(partitions_read("SELECT key FROM memoranda.state WHERE scope_id = :scope_id")) == 4
 
@@ -100,7 +109,7 @@ def test_a_query_without_the_store_is_seen() -> None:
 def test_every_key_and_index_begins_with_the_store() -> None:
     rows = partitioned().execute(
         "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'memoranda' "
-        "AND tablename NOT IN ('format', 'store')"
+        "AND tablename NOT IN ('format', 'server', 'store')"
     )
     others = [name for name, text in rows if "(store_id" not in text]
     assert others == []

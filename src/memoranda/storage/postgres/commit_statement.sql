@@ -4,12 +4,12 @@
 
 -- name: head
 -- Swap the stamp of the store, unless it has changed; wait for its lock, but not longer than given.
-UPDATE memoranda.store AS store SET stamp = :next_stamp
+UPDATE memoranda.head AS head SET stamp = :next_stamp
 FROM (
     SELECT SET_CONFIG('lock_timeout', CAST(CAST(:lock_wait AS BIGINT) AS TEXT), TRUE) OFFSET 0
 ) AS bounded (lock_timeout)
-WHERE store.store_id = :store_id AND store.stamp = :stamp AND bounded.lock_timeout <> ''
-RETURNING store.store_id
+WHERE head.store_id = :store_id AND head.stamp = :stamp AND bounded.lock_timeout <> ''
+RETURNING head.store_id
 
 -- name: durable
 -- Say whether the batch was written, and let its commit wait for the disk.
@@ -65,7 +65,7 @@ FROM head, UNNEST(
     CAST(:state_set_1 AS BIGINT[]), CAST(:state_set_2 AS BIGINT[]), CAST(:state_set_3 AS BYTEA[]),
     CAST(:state_set_4 AS BIGINT[])
 ) AS part (version, commit_ts, value, key_id)
-WHERE state.store_id = head.store_id AND state.id = part.key_id
+WHERE state.store_id = :store_id AND state.store_id = head.store_id AND state.id = part.key_id
 
 -- name: state_version_add
 -- Add the log positions of versions.

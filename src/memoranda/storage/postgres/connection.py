@@ -17,6 +17,7 @@ from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.coverage import Coverage
 from memoranda.model.ids import SystemIds
 from memoranda.storage.port import Result, Row
+from memoranda.storage.postgres.head import check_head
 from memoranda.storage.postgres.side_index import SideIndex, SideSession
 from memoranda.storage.postgres.statements import Statement, Statements
 
@@ -321,10 +322,12 @@ class Connection:
             row = self.find_later("store_lock").fetchone()
         if row is None:
             raise errors.NotFound("the store was removed from its database")
-        if row[0] == self._own_stamp:
+        stamp, number, frozen = row
+        if stamp == self._own_stamp:
             return False
+        check_head(number, frozen)
         self._foreign_writes = True
-        self._own_stamp = row[0]
+        self._own_stamp = stamp
         return True
 
     def _begin_pipeline(self) -> None:

@@ -7,6 +7,7 @@ from typing import TypeGuard
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from memoranda.errors import InvalidInput
 from memoranda.model.limits import plain_text, short_repr
@@ -32,7 +33,21 @@ class DatabaseUrl(msgspec.Struct, frozen=True):
         """The URL for people: without user, password and options."""
         parts = urlsplit(self.conninfo)
         host = parts.netloc.rpartition("@")[2]
-        return f"postgresql://{host}{parts.path}?store={quote(self.store, safe='')}"
+        store = f"?store={quote(self.store, safe='')}" if self.store else ""
+        return f"postgresql://{host}{parts.path}{store}"
+
+    def with_store(self, name: str) -> DatabaseUrl:
+        """Return another store of the same database."""
+        return replace(self, store=name)
+
+    def __str__(self) -> str:
+        """Return the whole URL, with a password if it has one."""
+        own = {"store": self.store, "index": "" if self.index is None else str(self.index)}
+        options = "&".join(
+            f"{name}={quote(value, safe='/')}" for name, value in own.items() if value
+        )
+        mark = "&" if "?" in self.conninfo else "?"
+        return f"{self.conninfo}{mark if options else ''}{options}"
 
 
 def is_database_url(url: object) -> TypeGuard[str]:
@@ -41,7 +56,15 @@ def is_database_url(url: object) -> TypeGuard[str]:
 
 
 def parse_database_url(field: str, url: str) -> DatabaseUrl:
-    """Return the parts of a URL; raise `InvalidInput`, which repeats no password."""
+    """Return the parts of a store's URL; raise `InvalidInput`, which repeats no password."""
+    database = parse_database(field, url)
+    if not database.store:
+        raise _bad_name(field, "")
+    return database
+
+
+def parse_database(field: str, url: str) -> DatabaseUrl:
+    """As `parse_database_url`, for a database of stores too: the name of the store is empty."""
     try:
         parts = urlsplit(plain_text(field, url))
     except ValueError:  # its text repeats the URL, and with it the password
@@ -53,12 +76,9 @@ def parse_database_url(field: str, url: str) -> DatabaseUrl:
     if len(own) < sum(name in _OWN_OPTIONS for name, _ in options):
         raise InvalidInput(field, f"names store or index twice: {_FORM}")
     name = plain_text(field, own.get("store", ""))
-    if not name or len(name.encode()) > _MAX_NAME_BYTES or not name.isprintable():
-        raise InvalidInput(
-            field,
-            f"{short_repr(name)} is no name of a store: end the URL with ?store=name, of at most "
-            f"{_MAX_NAME_BYTES} bytes and without control characters",
-        )
+    is_empty = "store" in own and not name
+    if is_empty or len(name.encode()) > _MAX_NAME_BYTES or not name.isprintable():
+        raise _bad_name(field, name)
     rest = "&".join(
         f"{quote(option)}={quote(value, safe='/')}"
         for option, value in options
@@ -69,4 +89,12 @@ def parse_database_url(field: str, url: str) -> DatabaseUrl:
         f"postgresql://{parts.netloc}{parts.path}{'?' if rest else ''}{rest}",
         name,
         Path(folder).absolute() if folder else None,
+    )
+
+
+def _bad_name(field: str, name: str) -> InvalidInput:
+    return InvalidInput(
+        field,
+        f"{short_repr(name)} is no name of a store: end the URL with ?store=name, of at most "
+        f"{_MAX_NAME_BYTES} bytes and without control characters",
     )

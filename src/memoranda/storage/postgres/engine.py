@@ -24,7 +24,6 @@ import psycopg
 from memoranda import errors
 from memoranda.model.clock import SystemClock
 from memoranda.model.histogram import Histogram
-from memoranda.model.ids import SystemIds
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.port import (
     Check,
@@ -42,11 +41,13 @@ from memoranda.storage.port import (
     Writer,
     fine,
 )
+from memoranda.storage.postgres.catalog import StoreCatalog
 from memoranda.storage.postgres.connection import Connection, connect, is_outdated
 from memoranda.storage.postgres.copy_to_file import copy_rows
 from memoranda.storage.postgres.database_url import DatabaseUrl
 from memoranda.storage.postgres.optimistic import OptimisticWriter, Outdated
-from memoranda.storage.postgres.schema import Catalog
+from memoranda.storage.postgres.schema import Schema
+from memoranda.storage.postgres.session import Session
 from memoranda.storage.postgres.side_index import SideIndex
 from memoranda.storage.postgres.statements import Statements, queries
 from memoranda.storage.scratch import scratch_database
@@ -126,10 +127,10 @@ class PostgresEngine:
         self._owner = os.getpid()
         with ExitStack() as unless_open:
             database = unless_open.enter_context(closing(connect(url.conninfo)))
-            catalog = Catalog(database, self._statements)
-            catalog.prepare(create=create and not read_only)
-            self._store_id, token = catalog.find(
-                url.store, SystemIds().unique(), create=create and not read_only
+            session = Session(database, self._statements)
+            Schema(session).prepare(create=create and not read_only)
+            self._store_id, token = StoreCatalog(session).find(
+                url.store, create=create and not read_only
             )
             folder = url.index or _cache_folder()
             self._side = SideIndex(folder / f"{token}.db", sqlite_queries)

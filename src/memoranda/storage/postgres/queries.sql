@@ -138,23 +138,24 @@ RELEASE SAVEPOINT trial
 SELECT SET_CONFIG('lock_timeout', CAST(CAST(:milliseconds AS BIGINT) AS TEXT), TRUE)
 
 -- name: store_lock
--- Lock the store for writing, and read the stamp of its last commit.
-SELECT store.stamp FROM memoranda.store AS store WHERE store.store_id = :store_id FOR UPDATE
+-- Lock the store for writing, and read the stamp of its last commit, its format, and why it is frozen.
+SELECT head.stamp, head.format, head.frozen FROM memoranda.head AS head
+WHERE head.store_id = :store_id FOR UPDATE
 
 -- name: store_stamp
 -- Read the stamp of the last commit.
-SELECT store.stamp FROM memoranda.store AS store WHERE store.store_id = :store_id
+SELECT head.stamp FROM memoranda.head AS head WHERE head.store_id = :store_id
 
 -- name: store_stamp_renew
 -- Change the stamp: other processes drop their caches.
-UPDATE memoranda.store AS store SET stamp = :stamp WHERE store.store_id = :store_id
+UPDATE memoranda.head AS head SET stamp = :stamp WHERE head.store_id = :store_id
 
 -- name: store_lock_if
 -- Lock the store for writing if it has a stamp; else divide by zero, which fails every statement of
 -- the transaction that was sent behind this one.
 SELECT 1 / COUNT(*) FROM (
-    SELECT 1 FROM memoranda.store AS store
-    WHERE store.store_id = :store_id AND store.stamp = :stamp FOR UPDATE
+    SELECT 1 FROM memoranda.head AS head
+    WHERE head.store_id = :store_id AND head.stamp = :stamp FOR UPDATE
 ) AS own
 
 -- name: store_find
@@ -163,10 +164,12 @@ SELECT store.store_id, store.token FROM memoranda.store AS store WHERE store.nam
 
 -- name: store_add
 -- Add a store; nothing happens if another process adds one at the same time.
-INSERT INTO memoranda.store (store_id, name, token, stamp)
-SELECT COALESCE(MAX(store.store_id), 0) + 1, CAST(:name AS TEXT), CAST(:token AS TEXT), 0
-FROM memoranda.store AS store
-ON CONFLICT DO NOTHING
+INSERT INTO memoranda.store (store_id, name, token) VALUES (:id, :name, :token)
+ON CONFLICT DO NOTHING RETURNING store_id
+
+-- name: head_add
+-- Add the row that the writers of a new store lock.
+INSERT INTO memoranda.head (store_id, stamp, format) VALUES (:id, 0, :format)
 
 -- name: table_there
 -- Check whether a table exists.
@@ -183,8 +186,8 @@ WHERE own.table_schema = 'memoranda' AND own.table_name = :table AND own.column_
 SELECT pg_advisory_xact_lock(7020251118)
 
 -- name: schema_create
--- Create the schema of the tables.
-CREATE SCHEMA memoranda
+-- Create the schema of the tables, unless an operator has.
+CREATE SCHEMA IF NOT EXISTS memoranda
 
 -- name: format_read
 -- Read the format of the tables.
@@ -193,6 +196,14 @@ SELECT format.number FROM memoranda.format AS format
 -- name: format_add
 -- Set the format of new tables.
 INSERT INTO memoranda.format (number) VALUES (:number)
+
+-- name: format_set
+-- Set the format after a migration.
+UPDATE memoranda.format SET number = :number
+
+-- name: heads_set_format
+-- Tell the writers of all stores of a migration.
+UPDATE memoranda.head SET format = :number, stamp = stamp # 1
 
 -- name: cluster_identity
 -- Identify the server and its history: a restored or promoted one has another timeline.

@@ -1,66 +1,112 @@
-"""The tables of all stores in a database: creating them, and refusing those of another version."""
+"""The tables of all stores in a database: creating them, migrating them, refusing newer ones.
+
+`schema.sql` is the first format that PostgreSQL had, and each file of `migrations` leads from one
+format to the next; a new database runs them all. Formats have the numbers of SQLite's: a new one is
+a file in both folders. Many programs share a database, so opening a store migrates nothing: an
+operator does (`memoranda migrate`), after the programs were upgraded.
+"""
 
 from __future__ import annotations
 
-import psycopg
+from collections.abc import Callable
+from importlib.resources import files
+
+import msgspec
 
 from memoranda.errors import NotFound, UnsupportedFormat
 from memoranda.storage import query_loader
-from memoranda.storage.port import Row
-from memoranda.storage.postgres.connection import translate_errors
-from memoranda.storage.postgres.statements import Statements
+from memoranda.storage.postgres.session import Session
 from memoranda.storage.sqlite.schema import FORMAT
 
 _PACKAGE = "memoranda.storage.postgres"
+FIRST_FORMAT = 9
+"""The format of `schema.sql`; older ones are of files only."""
 
 
-class Catalog:
-    """The format of a database, and the stores in it."""
+class Step(msgspec.Struct, frozen=True):
+    """One migration: the format it leads to, and its statements."""
 
-    def __init__(self, database: psycopg.Connection[Row], statements: Statements) -> None:
-        self._database = database
-        self._statements = statements
+    number: int
+    script: str
+
+
+def stored_steps(from_format: int) -> list[Step]:
+    """Return the migrations from a format to the present one."""
+    folder = files(_PACKAGE) / "migrations"
+    return [
+        Step(number, (folder / f"{number}.sql").read_text("utf-8"))
+        for number in range(max(from_format, FIRST_FORMAT) + 1, FORMAT + 1)
+    ]
+
+
+class Schema:
+    """The tables of a database, and their format."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def prepare(self, *, create: bool) -> None:
         """Create the tables if there are none; raise `UnsupportedFormat` for another format."""
-        if self._row("table_there", "format") is None:
+        number = self.read_format()
+        if number is None:
             if not create:
                 raise NotFound("the database has no Memoranda stores: open one with create=True")
             self._create()
-        row = self._row("format_read")
-        number = None if row is None else row[0]
+            number = self.read_format()
         if number != FORMAT:
-            raise UnsupportedFormat(
-                f"the database has format {number}, and this version reads {FORMAT}: upgrade "
-                "Memoranda to open it"
-                if number is None or number > FORMAT
-                else f"the database has format {number}, and this version writes {FORMAT}: migrate "
-                "it"
-            )
+            raise _outdated(number) if number and number < FORMAT else _newer(number)
 
-    def find(self, name: str, token: str, *, create: bool) -> tuple[int, str]:
-        """Return the id and the token of a store; a new one gets the given token."""
-        while (row := self._row("store_find", name)) is None:
-            if not create:
-                raise NotFound(f"there is no store {name!r} in the database")
-            self._row("store_add", name, token)
-        return int(row[0]), str(row[1])
+    def read_format(self) -> int | None:
+        """Return the format of the tables; None if there are none."""
+        if self._session.find("table_there", "format") is None:
+            return None
+        row = self._session.find("format_read")
+        return None if row is None else int(row[0])
+
+    def migrate(self, steps: Callable[[int], list[Step]] = stored_steps) -> None:
+        """Run the migrations from the stored format on, in one transaction.
+
+        Another process that does the same waits, and finds nothing left to do. The number in every
+        store's row tells programs of older versions, at their next write.
+        """
+        with self._session.transaction():
+            self._session.find("schema_lock")
+            number = self.read_format()
+            if number is None:
+                raise NotFound("the database has no Memoranda stores: open one with create=True")
+            check_not_newer(number)
+            for step in steps(number):
+                self._session.run_script(step.script)
+                self._session.find("format_set", step.number)
+                self._session.find("heads_set_format", step.number)
 
     def _create(self) -> None:
         """Create the tables in one transaction, unless another process is first."""
-        with translate_errors(), self._database.transaction():
-            self._row("schema_lock")
-            if self._row("table_there", "format") is None:
-                self._row("schema_create")
-                self._run(query_loader.read_sql(_PACKAGE, "schema.sql"))
-                self._row("format_add", FORMAT)
+        with self._session.transaction():
+            self._session.find("schema_lock")
+            if self._session.find("table_there", "format") is None:
+                self._session.find("schema_create")
+                self._session.run_script(query_loader.read_sql(_PACKAGE, "schema.sql"))
+                for step in stored_steps(FIRST_FORMAT):
+                    self._session.run_script(step.script)
+                self._session.find("format_add", FORMAT)
 
-    def _row(self, query: str, *values: object) -> Row | None:
-        statement = self._statements.own(query)
-        with translate_errors():
-            cursor = self._database.execute(statement.text, statement.bind(values, 0))
-            return cursor.fetchone() if cursor.description else None
 
-    def _run(self, script: str) -> None:
-        with translate_errors():
-            self._database.execute(script)
+def check_not_newer(number: int) -> None:
+    """Raise if a format is newer than those this version knows."""
+    if number > FORMAT:
+        raise _newer(number)
+
+
+def _newer(number: int | None) -> UnsupportedFormat:
+    return UnsupportedFormat(
+        f"the database has format {number}, and this version reads {FORMAT}: upgrade Memoranda to "
+        "open it"
+    )
+
+
+def _outdated(number: int) -> UnsupportedFormat:
+    return UnsupportedFormat(
+        f"the database has format {number}, and this version writes {FORMAT}: upgrade all programs "
+        "that use it, then run `memoranda migrate`"
+    )

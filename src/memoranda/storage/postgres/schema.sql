@@ -10,14 +10,40 @@ CREATE TABLE memoranda.format (
     number BIGINT NOT NULL PRIMARY KEY
 );
 
--- The stores by name. `token` is random: files beside the database are named by it. Whoever writes to
--- a store changes `stamp`, a random number, with every commit: a writer that finds another stamp than
--- that of its own last commit drops what it has cached, and decides again.
+-- The stores by name; an id is drawn by chance and never used again. `token` is random: files beside
+-- the database are named by it. `location` is the URL of a store that is in another database; NULL: its
+-- rows are here.
 CREATE TABLE memoranda.store (
     store_id BIGINT NOT NULL PRIMARY KEY,
     name TEXT COLLATE "C" NOT NULL UNIQUE,
     token TEXT COLLATE "C" NOT NULL,
-    stamp BIGINT NOT NULL
+    location TEXT COLLATE "C"
+);
+
+-- The row of each store that its writers lock. Whoever writes changes `stamp`, a random number, with
+-- every commit: a writer that finds another stamp than that of its own last commit drops what it has
+-- cached, compares `format` with its own, and decides again. `frozen` says why the store takes no more
+-- writes; NULL: it does. Whoever sets either changes the stamp, too.
+CREATE TABLE memoranda.head (
+    store_id BIGINT NOT NULL PRIMARY KEY,
+    stamp BIGINT NOT NULL,
+    format BIGINT NOT NULL,
+    frozen TEXT COLLATE "C"
+);
+
+-- Which server process has a store open for others, and until when unless it says so again, in
+-- microseconds since 1970. `holder` is random.
+CREATE TABLE memoranda.owner (
+    store_id BIGINT NOT NULL PRIMARY KEY,
+    holder TEXT COLLATE "C" NOT NULL,
+    process TEXT COLLATE "C" NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+-- The databases that new stores are spread over; without any, they are made in this one.
+CREATE TABLE memoranda.server (
+    name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    url TEXT COLLATE "C" NOT NULL
 );
 
 CREATE TABLE memoranda.event (

@@ -20,7 +20,12 @@ import apsw
 from memoranda.errors import Corruption, InvalidInput, StoreReadOnly, UnsupportedFormat
 from memoranda.storage import query_loader
 from memoranda.storage.port import Reader
-from memoranda.storage.sqlite.connection import Connection, open_untrusted
+from memoranda.storage.sqlite.connection import (
+    Connection,
+    open_for_inspection,
+    open_untrusted,
+    translate_errors,
+)
 
 # The stored format: creating, recognising and migrating it.
 #
@@ -79,6 +84,21 @@ def is_outdated(database: apsw.Connection, path: Path | None) -> bool:
     if number < 1:
         raise Corruption(f"{path} has format {number}, which does not exist: restore a backup")
     return number < FORMAT
+
+
+def read_format(path: Path) -> int:
+    """Return the format of a file that is known to be a store."""
+    with translate_errors(), closing(open_for_inspection(path)) as database:
+        return int(database.pragma("user_version"))
+
+
+def describe_steps(from_format: int) -> list[tuple[int, str]]:
+    """Return the formats behind one, each with what is new in it: its file's first sentence."""
+    steps = []
+    for number in range(from_format + 1, FORMAT + 1):
+        script = (files(__package__) / f"migrations/{number}.sql").read_text("utf-8")
+        steps.append((number, query_loader.first_sentence(script)))
+    return steps
 
 
 def check_unchanged(database: apsw.Connection, path: Path | None) -> None:

@@ -1,0 +1,55 @@
+"""Statements about a database as a whole, which are not of one store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from memoranda.storage.port import Row
+from memoranda.storage.postgres.connection import connect, translate_errors
+from memoranda.storage.postgres.statements import Statements
+
+_NO_STORE = 0
+"""What statements that name no store are bound with."""
+
+
+class Session:
+    """A connection that runs named queries, for one store or for none."""
+
+    def __init__(self, database: psycopg.Connection[Row], statements: Statements) -> None:
+        self.database = database
+        self._statements = statements
+
+    def find(self, query: str, *values: object, store_id: int = _NO_STORE) -> Row | None:
+        """Run a statement, and return its first row if it has any."""
+        rows = self.rows(query, *values, store_id=store_id)
+        return rows[0] if rows else None
+
+    def rows(self, query: str, *values: object, store_id: int = _NO_STORE) -> list[Row]:
+        """Run a statement, and return its rows."""
+        statement = self._statements.own(query)
+        with translate_errors():
+            cursor = self.database.execute(statement.text, statement.bind(values, store_id))
+            return cursor.fetchall() if cursor.description else []
+
+    def run_script(self, text: str) -> None:
+        """Run several statements without parameters."""
+        with translate_errors():
+            self.database.execute(text)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit what the block does, or nothing of it."""
+        with translate_errors(), self.database.transaction():
+            yield
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.database.close()
+
+
+def open_session(conninfo: str) -> Session:
+    """Connect to a database, apart from any store of it."""
+    return Session(connect(conninfo), Statements(frozenset()))

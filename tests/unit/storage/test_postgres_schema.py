@@ -1,0 +1,124 @@
+"""The tables of a PostgreSQL database: one process migrates them, and newer ones are refused."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from importlib.resources import files
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memoranda.errors import NotFound, StoreBusy, UnsupportedFormat
+from memoranda.storage.postgres.schema import FIRST_FORMAT, Schema, Step, stored_steps
+from memoranda.storage.postgres.session import open_session
+from memoranda.storage.sqlite.schema import FORMAT, describe_steps
+from tests.patience import wait_until
+from tests.postgres_server import new_database, new_store_url, open_postgres
+
+GATE = 4711
+"""An advisory lock that a migration of the tests waits for."""
+
+
+@pytest.fixture
+def database() -> str:
+    """An empty database, for tests that change its format."""
+    return new_database("memoranda_schema")
+
+
+@pytest.fixture
+def url(database: str, tmp_path: Path) -> str:
+    """A store in it, with one commit."""
+    url = new_store_url(tmp_path, database=database)
+    with open_postgres(url) as store:
+        store.bind(agent_id="a1").write(key="k", value={"n": 1})
+    return url
+
+
+def execute(database: str, statement: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(database, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def set_format(database: str, number: int) -> None:
+    execute(database, f"UPDATE memoranda.format SET number = {number}")
+    execute(database, f"UPDATE memoranda.head SET format = {number}, stamp = stamp # 1")
+
+
+def migrate(database: str, script: str) -> None:
+    with closing(open_session(database)) as session:
+        Schema(session).migrate(lambda number: [Step(FORMAT, script)] if number < FORMAT else [])
+
+
+def test_both_engines_have_the_same_formats() -> None:
+    numbers = [step.number for step in stored_steps(FIRST_FORMAT)]
+    assert numbers == [number for number, _ in describe_steps(FIRST_FORMAT)]
+    folder = files("memoranda.storage.postgres") / "migrations"
+    names = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
+    assert names == {f"{number}.sql" for number in numbers}
+
+
+def test_of_two_processes_one_migrates_and_the_other_waits(url: str, database: str) -> None:
+    set_format(database, FORMAT - 1)
+    script = f"SELECT pg_advisory_xact_lock({GATE}); CREATE TABLE memoranda.added (number BIGINT)"
+    threads = [threading.Thread(target=migrate, args=(database, script)) for _ in range(2)]
+    waiting = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with psycopg.connect(database, autocommit=True) as gate:
+        gate.execute("SELECT pg_advisory_lock(%s)", (GATE,))
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: execute(database, waiting) == [(2,)])  # for the gate, and for the other
+        gate.execute("SELECT pg_advisory_unlock(%s)", (GATE,))
+    for thread in threads:
+        thread.join()
+    assert execute(database, "SELECT number FROM memoranda.format") == [(FORMAT,)]
+    assert execute(database, "SELECT COUNT(*) FROM memoranda.added") == [(0,)], "made once"
+    with open_postgres(url) as store:
+        assert store.bind(agent_id="a1").write(key="k", value={"n": 2}).commit_ts == 2
+
+
+def test_a_failed_migration_changes_nothing(url: str, database: str) -> None:
+    set_format(database, FORMAT - 1)
+    with pytest.raises(psycopg.Error, match="no_such_table"):
+        migrate(database, "CREATE TABLE memoranda.added (n INT); SELECT 1 FROM no_such_table")
+    assert execute(database, "SELECT number FROM memoranda.format") == [(FORMAT - 1,)]
+    with pytest.raises(UnsupportedFormat, match=f"has format {FORMAT - 1}.*memoranda migrate"):
+        open_postgres(url)
+
+
+def test_a_newer_format_is_refused(url: str, database: str) -> None:
+    set_format(database, FORMAT + 1)
+    with pytest.raises(UnsupportedFormat, match=f"has format {FORMAT + 1}.*upgrade Memoranda"):
+        open_postgres(url)
+    with pytest.raises(UnsupportedFormat, match="upgrade Memoranda"):
+        migrate(database, "SELECT 1")
+
+
+def test_an_open_store_of_an_older_version_no_longer_writes(url: str, database: str) -> None:
+    with open_postgres(url) as store:
+        agent = store.bind(agent_id="a1")
+        agent.write(key="k", value={"n": 2})
+        set_format(database, FORMAT + 1)
+        with pytest.raises(UnsupportedFormat, match="was migrated; close the store, upgrade"):
+            agent.write(key="k", value={"n": 3})
+        set_format(database, FORMAT)
+        assert agent.write(key="k", value={"n": 4}).commit_ts == 3
+
+
+def test_a_frozen_store_says_why(url: str, database: str) -> None:
+    with open_postgres(url) as store:
+        agent = store.bind(agent_id="a1")
+        agent.write(key="k", value={"n": 2})
+        execute(database, "UPDATE memoranda.head SET frozen = 'it rests', stamp = stamp # 1")
+        with pytest.raises(StoreBusy, match="takes no writes here: it rests"):
+            agent.write(key="k", value={"n": 3})
+        state = agent.get_state(key="k")
+        assert state is not None
+        assert state.value == {"n": 2}
+
+
+def test_an_empty_database_is_not_migrated(database: str) -> None:
+    with pytest.raises(NotFound, match="no Memoranda stores"):
+        migrate(database, "SELECT 1")
