@@ -257,7 +257,8 @@ PAGES = (
             "VersionMismatch TitleTaken IdempotencyMismatch TransactionClosed TransactionExpired "
             "CommitUnknown LinkCycle ReflectionTooDeep EdgeError LogForked NotProven StoreBusy "
             "TooManyRequests StoreFull StoreReadOnly StoreClosed UnsupportedFormat Corruption "
-            "ChainBroken ViewsDiffer Unauthenticated PermissionDenied Unavailable"
+            "ChainBroken ViewsDiffer Unauthenticated PermissionDenied Unavailable "
+            "ReplicaBehind"
         ),
     ),
     Page(

@@ -29,6 +29,7 @@
     ├── Unauthenticated          nothing valid says who is calling
     ├── PermissionDenied         the caller may not do this
     └── Unavailable              the storage does not answer
+        └── ReplicaBehind          a replica lacks a commit that must be seen
 
 An error without a message has its docstring as its message, which names the remedy. Foreign errors
 are translated where they enter (`storage/<engine>`); the original is the cause.
@@ -365,6 +366,24 @@ class Unavailable(MemorandaError):
     retryable = True
 
 
+class ReplicaBehind(Unavailable):
+    """The replica lacks a commit that must be seen. Try again, or read from the primary."""
+
+    min_commit: int
+    """The commit that must be seen."""
+    replica_commit: int
+    """The last commit that the replica has."""
+
+    def __init__(self, *, min_commit: int, replica_commit: int, seconds: float) -> None:
+        super().__init__(
+            f"the replica of read_url is at commit {replica_commit} after {seconds:g} seconds, and "
+            f"commit {min_commit} must be seen: try again, give it more time with read_wait, or "
+            "open the store without read_url to read from the primary"
+        )
+        self.min_commit = min_commit
+        self.replica_commit = replica_commit
+
+
 # How errors are reported outside Python: by servers over gRPC and HTTP, and by commands.
 
 
@@ -458,6 +477,9 @@ ERROR_TABLE: Mapping[type[MemorandaError], ErrorReport] = MappingProxyType(
         ),
         Unavailable: ErrorReport(
             "UNAVAILABLE", 503, "unavailable", "The storage does not answer", 1
+        ),
+        ReplicaBehind: ErrorReport(
+            "UNAVAILABLE", 503, "replica-behind", "The replica lacks a commit", 1
         ),
     }
 )

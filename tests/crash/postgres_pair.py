@@ -8,6 +8,8 @@ import signal
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -142,6 +144,18 @@ class Pair:
         self.primary.kill()
         self.standby.promote()
         self.primary, self.standby = self.standby, self.primary
+
+    @contextmanager
+    def replay_paused(self) -> Iterator[None]:
+        """Let the standby fall behind for the length of a block."""
+        self.standby.execute("SELECT pg_wal_replay_pause()")
+        wait_until(
+            lambda: self.standby.execute("SELECT pg_get_wal_replay_pause_state()") == [("paused",)]
+        )
+        try:
+            yield
+        finally:
+            self.standby.execute("SELECT pg_wal_replay_resume()")
 
     def store_url(self, name: str, index: str) -> str:
         """Return the URL of a store on whichever of the two can be written."""

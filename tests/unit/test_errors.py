@@ -18,6 +18,7 @@ from memoranda.errors import (
     LinkCycle,
     MemorandaError,
     ReflectionTooDeep,
+    ReplicaBehind,
     VersionMismatch,
     ViewsDiffer,
 )
@@ -31,6 +32,7 @@ SPECIAL: list[MemorandaError] = [
     Compacted(40, "key 'k' at commit 3 is not kept"),
     LinkCycle("supersedes", ("a", None, "a")),
     ReflectionTooDeep("team", 4, 3),
+    ReplicaBehind(min_commit=7, replica_commit=5, seconds=2.5),
     EdgeError("the edge catalog cannot be read", retryable=True),
 ]
 PLAIN = [

@@ -66,8 +66,8 @@ def test_the_names_are_these() -> None:
     errors = {
         "ChainBroken", "CommitUnknown", "Compacted", "Conflict", "Corruption", "EdgeError",
         "IdempotencyMismatch", "InvalidInput", "LinkCycle", "LogForked", "MemorandaError",
-        "NotFound", "NotProven", "PermissionDenied", "ReflectionTooDeep", "StoreBusy",
-        "StoreClosed", "StoreFull", "StoreReadOnly", "TitleTaken", "TooManyRequests",
+        "NotFound", "NotProven", "PermissionDenied", "ReflectionTooDeep", "ReplicaBehind",
+        "StoreBusy", "StoreClosed", "StoreFull", "StoreReadOnly", "TitleTaken", "TooManyRequests",
         "TransactionClosed", "TransactionConflict", "TransactionExpired",
         "Unauthenticated", "Unavailable", "UnsupportedFormat", "VersionMismatch", "ViewsDiffer",
     }  # fmt: skip

@@ -30,6 +30,7 @@ class AuditEvents(Call[AuditEvent], frozen=True):
 class Checkpoints(Call[SignedCheckpoint], frozen=True):
     """List every stored checkpoint, the smallest first."""
 
+    needs_primary = True
     reach = "store"
     shape = "pages"
 
@@ -37,6 +38,7 @@ class Checkpoints(Call[SignedCheckpoint], frozen=True):
 class Prove(Call[InclusionProof], frozen=True):
     """Prove that a commit is in the log of a checkpoint."""
 
+    needs_primary = True
     reach = "store"
     lane = "search"
 
@@ -48,6 +50,7 @@ class Prove(Call[InclusionProof], frozen=True):
 class ProveGrowth(Call[ConsistencyProof], frozen=True):
     """Prove that the log only grew from one checkpoint to another."""
 
+    needs_primary = True
     reach = "store"
     lane = "search"
 
@@ -59,6 +62,7 @@ class ProveGrowth(Call[ConsistencyProof], frozen=True):
 class TrustedKeys(Call[list[TrustedKey]], frozen=True):
     """List every key that the log trusts or trusted, with its range of commits."""
 
+    needs_primary = True
     reach = "store"
 
 

@@ -69,6 +69,9 @@ class Call(
     """Whether sending it twice has the effect of sending it once."""
     local_only: ClassVar[str | None] = None
     """Why it cannot leave the process; None: it can."""
+    needs_primary: ClassVar[bool] = False
+    """Of a call that reads: whether it is never answered from a replica. Proofs are of the log that
+    is written; subscriptions and reads inside transactions follow it closely."""
     signs: ClassVar[bool] = False
     """Whether its handler commits events that carry the signature of the caller's agent."""
     added_in: ClassVar[str] = "0.10.0"

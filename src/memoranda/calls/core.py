@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from memoranda.audit.checkpointer import Checkpointer
 from memoranda.audit.trusted_keys import KeysView
@@ -96,6 +97,10 @@ class Core(msgspec.Struct, frozen=True):
     """Orders the retries of transactions of this process that conflict with each other."""
     checkpointer: Checkpointer | None = None
     """Signs checkpoints in the background; None: the store was opened without a signer."""
+    replica: Callable[[int], Engine] | None = None
+    """Returns an engine whose reads have seen a commit; None: reads go where writes go."""
+    min_commit: int = 0
+    """The commit that reads of this handle have seen at least."""
     numbers: Engine | None = None
     """Where commits are counted, if `engine` covers a part of the store only: their numbers are
     those of the whole log."""
@@ -130,6 +135,13 @@ class Core(msgspec.Struct, frozen=True):
         until = clock.monotonic() + _ANSWER_SECONDS
         while self.answering and clock.monotonic() < until:
             clock.sleep(_ANSWER_SECONDS / 1000)
+
+    def on_replica(self) -> Core:
+        """Return the store as reads see it: on its replica, with all that was acknowledged."""
+        if self.replica is None:
+            return self
+        engine = self.replica(max(self.min_commit, self.committer.last_commit))
+        return replace(self, engine=engine)
 
     def head(self) -> int:
         """Return the number of the last commit; 0 for an empty log."""

@@ -18,6 +18,8 @@ class Defaults(msgspec.Struct, frozen=True):
     namespace: str = DEFAULT_NAMESPACE
     signing: TransactionSigner | None = None
     """Signs each transaction of the handle; None: they are not signed."""
+    min_commit: int = 0
+    """The commit that reads of the handle have seen at least, where they go to a replica."""
 
     @property
     def actor(self) -> str:

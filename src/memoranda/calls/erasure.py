@@ -23,6 +23,7 @@ from memoranda.storage.port import Progress
 class Certificate(Call[CertificateRecord], frozen=True):
     """Read the certificate of an erasure."""
 
+    needs_primary = True
     reach = "store"
 
     erasure_id: str
@@ -31,6 +32,7 @@ class Certificate(Call[CertificateRecord], frozen=True):
 class Erasures(Call[CertificateRecord], frozen=True):
     """List the certificates of all erasures, oldest first."""
 
+    needs_primary = True
     reach = "store"
     shape = "pages"
 
@@ -38,6 +40,7 @@ class Erasures(Call[CertificateRecord], frozen=True):
 class ProveErasure(Call[ErasureProof], frozen=True):
     """Prove an erasure to others: its certificate, and what the log has to attest it."""
 
+    needs_primary = True
     reach = "store"
     lane = "search"
 

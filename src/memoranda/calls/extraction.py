@@ -29,6 +29,8 @@ _DIGEST_BYTES = 32
 class FindSameTranscript(Call[StoredTranscript | None], frozen=True):
     """Find the transcript of a scope that has this content and this time."""
 
+    needs_primary = True
+
     agent_id: str
     namespace: str
     digests: tuple[bytes, ...]
@@ -50,6 +52,8 @@ class CommittedItems(msgspec.Struct, frozen=True):
 class GetCommittedItems(Call[CommittedItems | None], frozen=True):
     """Read the ids of what a transaction of the caller has written."""
 
+    needs_primary = True
+
     txn_id: str
 
 
@@ -70,6 +74,7 @@ class LogHead(NamedTuple):
 class GetHead(Call[LogHead], frozen=True):
     """Read the last commit of the log, and its time in microseconds."""
 
+    needs_primary = True
     reach = "store"
 
 

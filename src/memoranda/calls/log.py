@@ -48,6 +48,7 @@ class TimelineBuckets(Call[list[TimelineBucket]], frozen=True):
 class Cursors(Call[list[tuple[str, int]]], frozen=True):
     """List the cursors by name, with the last commit that each has acknowledged."""
 
+    needs_primary = True
     reach = "scopes"
 
 

@@ -89,6 +89,8 @@ def handle(
     """
     if call.verb not in grant.verbs:
         grant.check_verb(call.verb)
+    if core.replica is not None and not (call.needs_primary or call.verb != "read"):
+        core = core.on_replica()
     if grant.agents is not None or grant.namespaces is not None:  # inline: it costs every call
         core = _covered(core, grant, call)
     answer: Answer

@@ -16,6 +16,7 @@ from memoranda.model.event import ReplayEvent
 class Subscribe(Call[ReplayEvent], frozen=True):
     """Follow the events of an agent, or of all agents, past and future."""
 
+    needs_primary = True
     shape = "stream"
 
     agent_id: str | None

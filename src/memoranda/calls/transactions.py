@@ -118,6 +118,8 @@ class AnsweredWithin(msgspec.Struct, frozen=True):
 class AskWithin(Call[AnsweredWithin], frozen=True):
     """Read inside a transaction: as of its beginning, with the calls staged so far on top."""
 
+    needs_primary = True
+
     txn_id: str
     since: int
     era: int
@@ -130,6 +132,7 @@ class AskWithin(Call[AnsweredWithin], frozen=True):
 class ListWithin(Call[Any], frozen=True):
     """List inside a transaction, in pages; a scan tracks its prefix."""
 
+    needs_primary = True
     shape = "pages"
 
     txn_id: str

@@ -86,6 +86,10 @@ class Calls(ABC):
     def bound_to(self, grant: Grant, signing: TransactionSigner | None) -> Calls:
         """Return the carrier of another handle of the same store."""
 
+    def seeing(self, min_commit: int) -> Calls:  # noqa: ARG002 - no read of it is late
+        """Return a carrier whose reads see a commit, where they go to a replica."""
+        return self
+
     @abstractmethod
     def close(self) -> None:
         """Close the store, for every handle of it. A second call has no effect."""

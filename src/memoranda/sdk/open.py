@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from memoranda.audit import checkpointer
 from memoranda.audit.signers import Signer
 from memoranda.calls.core import Core, all_views
@@ -27,12 +29,18 @@ from memoranda.model.limits import (
     check_callable,
     check_flag,
     check_integer,
+    check_seconds,
     check_type,
 )
 from memoranda.model.suggestions import suggests_arguments
 from memoranda.model.trace import may_record_spans
 from memoranda.sdk.local.calls import LocalCalls
-from memoranda.sdk.open_remote import checked_options, open_remote, refuse_remote_options
+from memoranda.sdk.open_remote import (
+    READ_WAIT_SECONDS,
+    checked_options,
+    open_remote,
+    refuse_remote_options,
+)
 from memoranda.sdk.remote.options import Tls
 from memoranda.sdk.signers import with_signer
 from memoranda.sdk.store.store import Store
@@ -49,6 +57,7 @@ from memoranda.storage.postgres.database_url import (
     DatabaseUrl,
     is_database_url,
     parse_database_url,
+    parse_replica_url,
 )
 from memoranda.storage.server_url import is_server_url
 from memoranda.storage.sqlite.engine import SqliteEngine
@@ -75,6 +84,8 @@ def open(
     progress: Progress | None = None,
     read_only: bool = False,
     memory_budget: MemoryBudget | int | None = None,
+    read_url: str | None = None,
+    read_wait: float = READ_WAIT_SECONDS,
     token: str | None = None,
     tls: Tls | str | os.PathLike[str] | None = None,
     timeout: float | None = None,
@@ -83,33 +94,30 @@ def open(
 
     `durability="full"` survives power loss; `"relaxed"` survives a process crash. With
     `create=False` a store that is not there raises `NotFound`. A network file system is refused
-    unless it is allowed: where locks do not hold, a store can be damaged.
+    unless it is allowed: its locks may not hold.
 
-    With a `signer`, or the path of its file, the log is signed in the background: once
-    `checkpoint_every` commits have no checkpoint, once a commit has had none for
-    `checkpoint_seconds`, and when the store is closed. A log that does not continue what this
-    signer signed before raises `NotProven`.
+    With a `signer`, or the path of its file, the log is signed in the background: after
+    `checkpoint_every` commits or `checkpoint_seconds`, and when the store is closed. A log that
+    does not continue what this signer signed before raises `NotProven`.
 
     `embedder` makes the vectors for `recall`, which also searches by words: the folder of an ONNX
     model, `https://host/v1#model`, an `Embedder`, or None. `"auto"` is the local model, if the
     extra `embeddings` is installed; it is loaded by the first recall.
 
     Views that another version derived by other rules are rebuilt from the log first, while others
-    read and write. `progress(done, total)` counts its events; interrupting it changes nothing.
+    read and write; `progress(done, total)` counts its events. `memory_budget` bounds the caches, in
+    bytes (512 MiB); stores may share one `MemoryBudget`. With `read_only=True` every write raises
+    `StoreReadOnly`; the store must exist and have this version's format.
 
-    With `read_only=True` every write raises `StoreReadOnly`, and neither the file nor its folder
-    need be writable. The store must exist and have this version's format.
-
-    `memory_budget` bounds the caches, in bytes (512 MiB); stores may share one `MemoryBudget`.
-
-    `postgresql://user@host/database?store=name` is a store in PostgreSQL; it needs the extra
-    `postgres`. `index=folder` in the URL says where its full-text index and vectors are kept.
+    `postgresql://user@host/database?store=name` is a store in PostgreSQL (extra `postgres`), with
+    its full-text index and vectors in the folder `index=…`. With `read_url`, a replica, reads go
+    there and see all that this process committed: they wait `read_wait` seconds for it, then raise
+    `ReplicaBehind`. Transactions, subscriptions and proofs read from the primary.
 
     `grpc://host:port/store`, or `http://host:port/store` where a network passes nothing else, is a
-    store of a server. `grpcs://` and `https://` are encrypted; `tls` names the certificates, or
-    only those that sign the server's. A server decides all of the above itself, and takes a `token`
-    that says who calls. A lost connection is made again for `timeout` seconds, 30 by default,
-    before a call raises `Unavailable`. Each write takes effect once, however often it is sent.
+    store of a server. `grpcs://` and `https://` are encrypted; `tls` names the certificates. A
+    server decides all of the above itself, and takes a `token` that says who calls. A lost
+    connection is made again for `timeout` seconds (30); a write takes effect once nonetheless.
     """
     embedded: dict[str, Any] = {
         "limits": limits,
@@ -123,12 +131,13 @@ def open(
         "progress": progress,
         "read_only": read_only,
         "memory_budget": memory_budget,
+        "read_url": read_url,
+        "read_wait": read_wait,
     }
     if is_server_url(url):
         return open_remote(checked_options(url, token, tls, timeout, embedded), clock, ids)
     refuse_remote_options(token=token, tls=tls, timeout=timeout)
-    core = open_core(url, clock=clock, ids=ids, **embedded)
-    return Store(_local_calls(core), Defaults())
+    return Store(_local_calls(open_core(url, clock=clock, ids=ids, **embedded)), Defaults())
 
 
 def _local_calls(core: Core) -> LocalCalls:
@@ -156,6 +165,8 @@ def open_core(
     progress: Progress | None,
     read_only: bool,
     memory_budget: MemoryBudget | int | None,
+    read_url: str | None = None,
+    read_wait: float = READ_WAIT_SECONDS,
     shared: SharedThreads | None = None,
 ) -> Core:
     """Open a store's components, for `open` and `open_async`, which document the parameters.
@@ -169,6 +180,7 @@ def open_core(
             "is for files; this store is in PostgreSQL",
         )
     budget = _check_budget(memory_budget)
+    check_seconds("read_wait", read_wait)
     model = resolve_embedder(embedder) if shared is None else shared.workers.embedder
     engine = open_engine(
         url,
@@ -188,6 +200,8 @@ def open_core(
         budget=budget,
         shared=shared,
     )
+    if read_url is not None:
+        core = _with_replica(core, url, read_url, read_wait)
     return with_signer(core, signer, checkpoint_every, checkpoint_seconds)
 
 
@@ -244,6 +258,26 @@ def check_driver() -> None:
         raise InvalidInput(
             "url", "postgresql:// needs the package psycopg: pip install 'memoranda[postgres]'"
         ) from error
+
+
+def _with_replica(
+    core: Core, url: str | os.PathLike[str], read_url: object, read_wait: float
+) -> Core:
+    """Return the store with a replica for its reads; close it if the replica cannot be read."""
+    with ExitStack() as unless_open:
+        unless_open.callback(core.close)
+        if not is_database_url(url):
+            raise InvalidInput("read_url", "is for a store in PostgreSQL")
+        from memoranda.storage.postgres.engine import PostgresEngine
+        from memoranda.storage.postgres.replica import ReplicaReads
+
+        assert isinstance(core.engine, PostgresEngine), "it is the engine of such a URL"
+        store = parse_database_url("url", url).store
+        pool = core.engine.open_replica(parse_replica_url("read_url", read_url, store), read_wait)
+        core = replace(core, replica=partial(ReplicaReads, pool, core.engine.name))
+        with core.on_replica().engine.reading():
+            unless_open.pop_all()
+    return core
 
 
 def open_engine_to_read(path: Path) -> Engine:

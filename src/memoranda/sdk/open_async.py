@@ -17,7 +17,12 @@ from memoranda.model.trace import may_record_spans
 from memoranda.sdk.aio.store.store import AsyncStore
 from memoranda.sdk.local.async_calls import AsyncLocalCalls
 from memoranda.sdk.open import open_core
-from memoranda.sdk.open_remote import checked_options, open_remote_async, refuse_remote_options
+from memoranda.sdk.open_remote import (
+    READ_WAIT_SECONDS,
+    checked_options,
+    open_remote_async,
+    refuse_remote_options,
+)
 from memoranda.sdk.remote.options import Tls
 from memoranda.search.vectors.embedder import AUTO, EmbedderSpec
 from memoranda.storage.memory_budget import MemoryBudget
@@ -42,6 +47,8 @@ async def open_async(
     progress: Progress | None = None,
     read_only: bool = False,
     memory_budget: MemoryBudget | int | None = None,
+    read_url: str | None = None,
+    read_wait: float = READ_WAIT_SECONDS,
     token: str | None = None,
     tls: Tls | str | os.PathLike[str] | None = None,
     timeout: float | None = None,
@@ -59,6 +66,8 @@ async def open_async(
         "progress": progress,
         "read_only": read_only,
         "memory_budget": memory_budget,
+        "read_url": read_url,
+        "read_wait": read_wait,
     }
     if is_server_url(url):
         options = checked_options(url, token, tls, timeout, embedded)

@@ -20,6 +20,8 @@ from memoranda.search.vectors.embedder import AUTO
 if TYPE_CHECKING:
     from memoranda.sdk.aio.store.store import AsyncStore
 
+READ_WAIT_SECONDS = 5.0
+"""How long a read waits for a replica: a healthy one is behind by a fraction of that."""
 EMBEDDED_DEFAULTS: Mapping[str, Any] = {
     "limits": None,
     "durability": "full",
@@ -32,6 +34,8 @@ EMBEDDED_DEFAULTS: Mapping[str, Any] = {
     "progress": None,
     "read_only": False,
     "memory_budget": None,
+    "read_url": None,
+    "read_wait": READ_WAIT_SECONDS,
 }
 """The options of whoever has the file open, and their defaults."""
 _FOR_SERVERS = (

@@ -17,7 +17,8 @@ from memoranda.calls.defaults import Defaults
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.model.ids import SystemIds
-from memoranda.model.limits import Limits, plain_text, renamed_fields, short_repr
+from memoranda.model.limits import Limits, check_integer, plain_text, renamed_fields, short_repr
+from memoranda.model.receipt import HasCommit
 
 
 def create_signer(path: str | os.PathLike[str], *, name: str) -> Signer:
@@ -90,15 +91,23 @@ def rebound(
     agent_id: str | None,
     namespace: str | None,
     signer: SignerOrPath | None,
+    min_commit: int | HasCommit | None,
 ) -> Defaults:
     """Return the defaults of a new handle; a signer is kept only for the same agent."""
     agent = defaults.agent_id if agent_id is None else plain_text("agent_id", agent_id)
     signing = defaults.signing if agent == defaults.agent_id else None
-    bound = Defaults(agent, defaults.namespace if namespace is None else namespace, signing)
+    seen = max(defaults.min_commit, _checked_commit(min_commit))
+    bound = Defaults(agent, defaults.namespace if namespace is None else namespace, signing, seen)
     bound.scope(bound.actor, None, limits)
     if signer is None:
         return bound
-    return Defaults(bound.agent_id, bound.namespace, _signing(bound.agent_id, signer))
+    return msgspec.structs.replace(bound, signing=_signing(bound.agent_id, signer))
+
+
+def _checked_commit(min_commit: int | HasCommit | None) -> int:
+    """Return the number of a commit that is given as such, or by what its call returned."""
+    number = getattr(min_commit, "commit_ts", 0 if min_commit is None else min_commit)
+    return check_integer("min_commit", number, minimum=0, noun="the number of a commit")
 
 
 def _signing(agent_id: str | None, signer_or_path: SignerOrPath) -> TransactionSigner:

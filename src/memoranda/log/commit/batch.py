@@ -111,6 +111,8 @@ class BatchWriter:
         """The log's head, cached; None: read it. Dropped when another connection has written."""
         self._acknowledged: Head | None = None
         """The head after the last batch that callers were told of."""
+        self.last_commit = 0
+        """The last commit that callers were told of; 0: none."""
 
     def write(self, requests: Sequence[Request]) -> list[CommitOutcome]:
         """Write a batch, and return the outcome of each request once it is durable."""
@@ -127,6 +129,7 @@ class BatchWriter:
             return [_with_cause(copy(error), error.__cause__) for _ in requests]
         self._home_recorded = self._home_recorded or head is not self._head
         self._head = self._acknowledged = head
+        self.last_commit = head.commit_ts
         self._certain = True
         self.counts.add_batch(outcomes)
         for refusal in refused:
@@ -162,6 +165,7 @@ class BatchWriter:
         finally:
             self._drop_caches()
         self.counts.commits += step.commit_ts is not None
+        self.last_commit = step.commit_ts or self.last_commit
         return replace(step, seconds=self._clock.monotonic() - step.seconds)
 
     def _write_slice(self, plan: Plan, part: Slice, request: Request, writer: Writer) -> Step:

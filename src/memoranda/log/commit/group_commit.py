@@ -206,6 +206,11 @@ class Committer:
         return self._writer.counts
 
     @property
+    def last_commit(self) -> int:
+        """The last commit that callers were told of; 0: none."""
+        return self._writer.last_commit
+
+    @property
     def queued(self) -> tuple[int, int]:
         """How many requests wait to be written, and their bytes."""
         return len(self._queue), self._queued_bytes

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from msgspec.structs import replace
+
 from memoranda.audit.checkpoints import SignedCheckpoint
 from memoranda.audit.signers import Signer
 from memoranda.calls.call import Call, Lane, WriteCall
@@ -104,6 +106,12 @@ class AsyncLocalCalls(AsyncCalls):
     def bound_to(self, grant: Grant, signing: TransactionSigner | None) -> AsyncLocalCalls:
         """Return the carrier of another handle of the same store."""
         return type(self)(self.core, grant, signing, self._lanes, self._channels)
+
+    def seeing(self, min_commit: int) -> AsyncLocalCalls:
+        """Return a carrier whose reads see a commit, where they go to a replica."""
+        if self.core.min_commit < min_commit:
+            self.core = replace(self.core, min_commit=min_commit)
+        return self
 
     async def close(self) -> None:
         """Close the store, however full its lanes are."""

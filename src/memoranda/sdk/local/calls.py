@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from memoranda.audit.checkpoints import SignedCheckpoint
 from memoranda.audit.signers import Signer
 from memoranda.audit.trusted_keys import KeyRules, TrustRequest
@@ -72,6 +74,12 @@ class LocalCalls(Calls):
     def bound_to(self, grant: Grant, signing: TransactionSigner | None) -> LocalCalls:
         """Return the carrier of another handle of the same store."""
         return type(self)(self.core, grant, signing)
+
+    def seeing(self, min_commit: int) -> LocalCalls:
+        """Return a carrier whose reads see a commit, where they go to a replica."""
+        if self.core.min_commit < min_commit:
+            self.core = replace(self.core, min_commit=min_commit)
+        return self
 
     def close(self) -> None:
         """Close the store."""

@@ -93,13 +93,18 @@ class Store(
         agent_id: str | None = None,
         namespace: str | None = None,
         signer: SignerOrPath | None = None,
+        min_commit: int | HasCommit | None = None,
     ) -> Store:
         """Return another handle of this store, with an agent or a namespace as default.
 
         With a `signer`, or the path of its file, each transaction carries the agent's signature.
         The first such transaction makes the log trust the key for this agent.
+
+        Where reads go to a replica (`read_url`), those of this handle see at least `min_commit`: a
+        commit that another process was told of.
         """
-        defaults = rebound(self._calls.limits, self._defaults, agent_id, namespace, signer)
+        limits, bound = self._calls.limits, self._defaults
+        defaults = rebound(limits, bound, agent_id, namespace, signer, min_commit)
         if signer is not None:
             check_signer(self._calls, defaults.signing)
         return Store(self._calls, defaults)

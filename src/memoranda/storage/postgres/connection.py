@@ -69,8 +69,10 @@ class _FlagDumper(Dumper):
         return b"1" if flag else b"0"
 
 
-def connect(conninfo: str) -> psycopg.Connection[Row]:
+def connect(conninfo: str, **parameters: str) -> psycopg.Connection[Row]:
     """Open a connection whose transactions are begun and ended by statements of ours.
+
+    Parameters override those of the URL.
 
     Integers are always sent as such of 64 bits, so that one plan serves all of them.
     """
@@ -81,6 +83,7 @@ def connect(conninfo: str) -> psycopg.Connection[Row]:
                 autocommit=True,
                 cursor_factory=psycopg.RawCursor,
                 prepare_threshold=_PREPARE_THRESHOLD,
+                **parameters,  # type: ignore[arg-type]
             )
     except psycopg.ProgrammingError as error:  # it may repeat the URL, and with it the password
         reason = str(error).partition('"postgresql:')[0].strip()

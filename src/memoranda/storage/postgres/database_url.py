@@ -55,6 +55,30 @@ def is_database_url(url: object) -> TypeGuard[str]:
     return isinstance(url, str) and url.partition("://")[0].lower() in _SCHEMES and "://" in url
 
 
+def parse_replica_url(field: str, url: object, store: str) -> str:
+    """Return the URL that libpq understands, of a replica of a store's database.
+
+    Its store is that of the primary, and need not be named.
+    """
+    if not is_database_url(url):
+        raise InvalidInput(
+            field, "is no URL of a PostgreSQL server: give postgresql://host/database"
+        )
+    named = url if "store" in dict(parse_qsl(url.partition("?")[2])) else _with_store(url, store)
+    replica = parse_database_url(field, named)
+    if replica.store != store:
+        raise InvalidInput(
+            field, f"names store {short_repr(replica.store)}, and the store is {short_repr(store)}"
+        )
+    if replica.index is not None:
+        raise InvalidInput(field, "names an index folder: reads use that of the store's own URL")
+    return replica.conninfo
+
+
+def _with_store(url: str, store: str) -> str:
+    return f"{url}{'&' if '?' in url else '?'}store={quote(store, safe='')}"
+
+
 def parse_database_url(field: str, url: str) -> DatabaseUrl:
     """Return the parts of a store's URL; raise `InvalidInput`, which repeats no password."""
     database = parse_database(field, url)

@@ -46,6 +46,7 @@ from memoranda.storage.postgres.connection import Connection, connect, is_outdat
 from memoranda.storage.postgres.copy_to_file import copy_rows
 from memoranda.storage.postgres.database_url import DatabaseUrl
 from memoranda.storage.postgres.optimistic import OptimisticWriter, Outdated
+from memoranda.storage.postgres.replica import Position, ReplicaPool, read_position
 from memoranda.storage.postgres.schema import Schema
 from memoranda.storage.postgres.session import Session
 from memoranda.storage.postgres.side_index import SideIndex
@@ -124,16 +125,17 @@ class PostgresEngine:
         self._writing = False
         self._guard: Callable[[Connection], object] | None = None
         self._writer: Connection | None = None
+        self._replica: ReplicaPool | None = None
         self._owner = os.getpid()
         with ExitStack() as unless_open:
             database = unless_open.enter_context(closing(connect(url.conninfo)))
             session = Session(database, self._statements)
             Schema(session).prepare(create=create and not read_only)
-            self._store_id, token = StoreCatalog(session).find(
+            self._store_id, self._token = StoreCatalog(session).find(
                 url.store, create=create and not read_only
             )
             folder = url.index or _cache_folder()
-            self._side = SideIndex(folder / f"{token}.db", sqlite_queries)
+            self._side = SideIndex(folder / f"{self._token}.db", sqlite_queries)
             unless_open.callback(self._side.close)
             self._idle.append(self._wrap(database))
             self._adopt_index()
@@ -187,6 +189,24 @@ class PostgresEngine:
             self._idle.append(reader)
         else:
             reader.close()
+
+    def open_replica(self, conninfo: str, wait: float) -> ReplicaPool:
+        """Return connections to a replica; reads wait so many seconds for it."""
+        self._replica = ReplicaPool(
+            conninfo,
+            self._statements,
+            self._store_id,
+            self._token,
+            self._side,
+            primary=self._read_position,
+            check_open=self._check_open,
+            wait=wait,
+        )
+        return self._replica
+
+    def _read_position(self) -> Position:
+        with self.reading() as reader:
+            return read_position(reader.database, self._statements, self._store_id)
 
     def trim_readers(self, keep: int) -> None:
         """Close idle readers beyond so many, those that were used least recently."""
@@ -417,6 +437,8 @@ class PostgresEngine:
             with suppress(IndexError):
                 while True:
                     self._idle.pop().close()
+            if self._replica is not None:
+                self._replica.close()
             self._side.close()
 
     def _connect(self, *, writes: bool = False) -> Connection:

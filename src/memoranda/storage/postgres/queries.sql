@@ -158,6 +158,25 @@ SELECT 1 / COUNT(*) FROM (
     WHERE head.store_id = :store_id AND head.stamp = :stamp FOR UPDATE
 ) AS own
 
+-- name: replica_token
+-- Read the token of the store, by which a replica is known.
+SELECT store.token FROM memoranda.store AS store WHERE store.store_id = :store_id
+
+-- name: replica_position
+-- Read the last commit, and the stamp of the index: both only grow.
+SELECT
+    COALESCE(
+        (SELECT MAX(event.commit_ts) FROM memoranda.event AS event WHERE event.store_id = :store_id),
+        0
+    ),
+    COALESCE(
+        (
+            SELECT CAST(meta.value AS BIGINT) FROM memoranda.meta AS meta
+            WHERE meta.store_id = :store_id AND meta.name = 'index'
+        ),
+        0
+    )
+
 -- name: store_find
 -- Find a store by its name.
 SELECT store.store_id, store.token FROM memoranda.store AS store WHERE store.name = :name

@@ -82,6 +82,7 @@ class SideSession:
         """Commit, with the stamp that PostgreSQL is about to commit."""
         self.run("meta_set", name="index", value=str(stamp))
         self._connection.commit()
+        self._index.last_stamp = stamp
 
     def end(self) -> None:
         """Roll back what was not committed, and give the connection back."""
@@ -100,6 +101,8 @@ class SideIndex:
             path, queries=queries, durability="relaxed", allow_network_file_system=True
         )
         self._writer = self._engine.open_connection()
+        self.last_stamp = 0
+        """The stamp that this process has committed last; 0: none."""
 
     def begin(self, store: StampedStore, *, writes: bool) -> SideSession:
         """Begin a transaction that goes with one of PostgreSQL, on an index of the same stamp."""

@@ -23,7 +23,7 @@ class AsyncHandle:
     """An open store, with default values for agent, namespace and signer."""
 
     def __init__(self, calls: AsyncCalls, defaults: Defaults) -> None:
-        self._calls = calls.bound_to(defaults.grant, defaults.signing)
+        self._calls = calls.bound_to(defaults.grant, defaults.signing).seeing(defaults.min_commit)
         self._defaults = defaults
 
     def __repr__(self) -> str:
