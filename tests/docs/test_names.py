@@ -105,6 +105,7 @@ def mentions(text: str) -> Iterator[str]:
     """Yield what is written as a call, as an argument, or as a name with an underscore."""
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     for code in re.findall(r"`([^`]+)`", prose):
+        code = re.sub(r"\w+://[^\s\"]*", "", code)  # a URL has parameters of its own
         yield from (call.rpartition(".")[2] for call in re.findall(r"\b([a-z_][\w.]*)\(", code))
         yield from re.findall(r"\b([a-z_]\w*)=", code)
         yield from re.findall(r"^[a-z]+_[a-z_]+$", code)
