@@ -8,6 +8,9 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 GENERATORS := $(sort $(wildcard scripts/generate_*.py))
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml README.md
 
+# Compiled tests are kept: each of the workers compiles them anew otherwise.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run test test-fast check check-types check-style check-generated test-slow torture bench generate format clean help
 
 help:  ## list the targets
@@ -21,10 +24,10 @@ test: $(VENV)/.test  ## check style, types, layers and generated files, and run 
 	@$(MAKE) --no-print-directory --jobs=2 check-style check-types check-generated test-fast
 
 test-fast: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 test-slow: $(VENV)/.test  ## run the tests that take minutes; SEED=n draws other kills and faults
-	$(BIN)/python -m pytest -n $(JOBS) -m slow
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow
 	$(BIN)/python -m tests.torture --seed $(or $(SEED),1) --kills 200 --power-loss 200 --faults 100 --interrupts 2000 --tamperings 300 --contests 1 --fuzz 8000 --server-kills 20
 
 torture: $(VENV)/.test  ## run thousands of kills, power losses and tamperings; SEED=n repeats a run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -20,19 +21,30 @@ LONGER_FILES = {"memoranda_verify.py": 1400}
 VAGUE_NAMES = {"asked", "each", "found", "given", "kept", "said", "shown", "told"}
 
 
-def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
+@cache
+def texts() -> dict[Path, str]:
+    return {path: path.read_text("utf-8") for path in FILES}
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return all nodes of a file's tree, its module first."""
+    return [*ast.walk(ast.parse(texts()[path]))]
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in nodes(path):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node
 
 
 def test_files_are_small_and_say_what_they_own() -> None:
-    for path in FILES:
-        text = path.read_text("utf-8")
-        tree = ast.parse(text)
-        assert ast.get_docstring(tree), f"{path}: a module says what it owns"
+    for path, text in texts().items():
+        module = nodes(path)[0]
+        assert isinstance(module, ast.Module)
+        assert ast.get_docstring(module), f"{path}: a module says what it owns"
         assert text.count("\n") <= LONGER_FILES.get(path.name, LONGEST_FILE), path
-        for function in functions(tree):
+        for function in functions(path):
             assert function.end_lineno is not None
             size = function.end_lineno - function.lineno + 1
             assert size <= LONGEST_FUNCTION, f"{path}: {function.name} has {size} lines"
@@ -40,7 +52,7 @@ def test_files_are_small_and_say_what_they_own() -> None:
 
 def test_names_tell_what_they_hold() -> None:
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             name = node.arg if isinstance(node, ast.arg) else ""
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 name = node.id
@@ -50,14 +62,14 @@ def test_names_tell_what_they_hold() -> None:
 def test_time_and_chance_have_one_source() -> None:
     sources = ("memoranda/model/clock.py", "memoranda/model/ids.py")
     pattern = r"\bdatetime\.now\(|\btime\.\w+\(|\buuid\w*\.\w|\brandom\b|\bsecrets\b|os\.urandom"
-    for path in FILES:
+    for path, text in texts().items():
         if path.relative_to(SOURCE).as_posix() not in sources:
-            assert re.findall(pattern, path.read_text("utf-8")) == [], path
+            assert re.findall(pattern, text) == [], path
 
 
 def test_nothing_is_caught_broadly_or_kept_globally() -> None:
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.ExceptHandler):
                 assert node.type is not None, path
                 assert ast.unparse(node.type) not in ("Exception", "BaseException"), path
@@ -66,7 +78,7 @@ def test_nothing_is_caught_broadly_or_kept_globally() -> None:
 
 def test_sql_stands_in_sql_files() -> None:
     statement = re.compile(r"\" *(SELECT|INSERT|UPDATE|DELETE|CREATE)\s")
-    names = [path.name for path in FILES if statement.search(path.read_text("utf-8"))]
+    names = [path.name for path, text in texts().items() if statement.search(text)]
     assert names == []
 
 
@@ -75,8 +87,10 @@ def test_every_query_is_used_and_every_used_one_is_there() -> None:
     from memoranda.storage import query_loader
 
     names = {*load_queries(), *query_loader.load("memoranda.storage.postgres")}
-    texts = "\n".join(path.read_text("utf-8") for path in FILES)
-    used = set(re.findall(r"\"([a-z_]+)\"", texts))
+    source = "\n".join(texts().values())
+    used = set(re.findall(r"\"([a-z_]+)\"", source))
     assert names <= used
-    matches = re.findall(r"(?:reader\.find|\.(?:add|put|row|rows|run|stream))\(\s*\"(\w+)\"", texts)
+    matches = re.findall(
+        r"(?:reader\.find|\.(?:add|put|row|rows|run|stream))\(\s*\"(\w+)\"", source
+    )
     assert set(matches) <= names
