@@ -232,6 +232,13 @@ INSERT INTO txn (txn_id, actor, commit_ts) VALUES (:txn_id, :actor, :commit_ts)
 -- Return the commit of a txn_id and actor.
 SELECT commit_ts FROM txn WHERE txn_id = :txn_id AND actor = :actor
 
+-- name: txn_find_or_token
+-- Return the commit of a txn_id and actor, or of the token that has replaced both.
+SELECT commit_ts FROM txn WHERE txn_id = :txn_id AND actor = :actor
+UNION ALL
+SELECT commit_ts FROM txn WHERE txn_id = :token AND actor = ''
+LIMIT 1
+
 -- name: txn_clear
 -- Empty the index of transactions.
 DELETE FROM txn

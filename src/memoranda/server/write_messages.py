@@ -11,7 +11,7 @@ from memoranda.server.call_messages import LARGE_BYTES, Envelope, Messages, pars
 from memoranda.server.dispatcher import Caller, Dispatcher
 from memoranda.server.write_queue import MAX_WRITES, QueuedWrite, WriteQueue
 from memoranda.wire import codec
-from memoranda.wire.batches import traces_in, writes_in
+from memoranda.wire.batches import writes_in
 from memoranda.wire.methods import WRITE_BATCH
 
 Refused = list[tuple[int, MemorandaError]]
@@ -38,16 +38,15 @@ def _decoded(envelope: Envelope) -> tuple[str, list[QueuedWrite], Refused]:
         )
     writes: list[QueuedWrite] = []
     refused: Refused = []
-    traces = traces_in(batch)
-    for number, message in writes_in(batch):
+    for number, message, traceparent in writes_in(batch):
         try:
-            writes.append(_queued(envelope.caller, number, message, traces.get(number)))
+            writes.append(_queued(envelope.caller, number, message, traceparent))
         except MemorandaError as error:
             refused.append((number, error))
     return envelope.store_named(batch.store), writes, refused
 
 
-def _queued(caller: Caller, number: int, message: Any, traceparent: str | None) -> QueuedWrite:
+def _queued(caller: Caller, number: int, message: Any, traceparent: str) -> QueuedWrite:
     if message is None:
         raise InvalidInput("writes", f"write {number} has no call that is known here")
     call: Any = codec.call_of(message)

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -118,15 +117,18 @@ class WriteQueue:
         for number, error in refused:
             self._add_outcome(number, None, error)
         share = size // max(count, 1)
+        ordered = []
         for write in writes:
-            if write.call.lane != "short":  # it searches much before it is staged
+            if write.call.lane == "short":
+                ordered.append(write)
+            else:  # it searches much before it is staged
                 self._start(self._write_apart(store, write), share)
-        ordered = [write for write in writes if write.call.lane == "short"]
         if ordered:
             is_queued = asyncio.get_running_loop().create_future()
             work = self._write_batch(store, ordered, is_queued)
             batch = self._start(work, share * len(ordered))
-            await asyncio.wait((batch, is_queued), return_when=asyncio.FIRST_COMPLETED)
+            batch.add_done_callback(lambda _: _settle(is_queued))  # it may fail before
+            await is_queued
 
     def _start(self, work: Coroutine[Any, Any, None], size: int) -> asyncio.Task[None]:
         """Do work for writes of so many bytes."""
@@ -167,9 +169,14 @@ class WriteQueue:
         self._outcome_bytes -= size
         self._changed.set()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether many bytes of outcomes are unsent."""
+        return self._outcome_bytes > MAX_BYTES
+
     async def has_room(self) -> None:
         """Wait while many bytes of outcomes are unsent."""
-        while self._outcome_bytes > MAX_BYTES:
+        while self.is_full:
             await self._wait()
 
     async def answered(self) -> None:
@@ -207,19 +214,21 @@ class WriteQueue:
         self, store: str, writes: Sequence[QueuedWrite], is_queued: asyncio.Future[None]
     ) -> None:
         """Stage a batch, queue it, and deliver the outcomes as they come."""
-        async with AsyncExitStack() as stack:
-            use = self._dispatcher.use(self._caller, store, "write_stream")
-            try:
-                opened = await stack.enter_async_context(use)
-            except MemorandaError as error:  # there is no such store, or it is busy
-                for write in writes:
-                    self.deliver(write, error)
-                return
-            batch = _Batch(self, self._dispatcher, opened)
-            stack.callback(batch.withdraw)
-            await batch.queue(writes)
-            is_queued.set_result(None)
-            await batch.deliver()
+        batch: _Batch | None = None
+        try:
+            async with self._dispatcher.use(self._caller, store, "write_stream") as opened:
+                batch = _Batch(self, self._dispatcher, opened)
+                try:
+                    await batch.queue(writes)
+                    _settle(is_queued)
+                    await batch.deliver()
+                finally:
+                    batch.withdraw()
+        except MemorandaError as error:
+            if batch is not None:
+                raise
+            for write in writes:  # there is no such store, or it is busy
+                self.deliver(write, error)
 
     def deliver(self, write: QueuedWrite, outcome: Any) -> None:
         """Note the outcome of a write: its answer, or an error."""
@@ -232,6 +241,12 @@ class WriteQueue:
         self._outcomes.append(data)
         self._outcome_bytes += len(data)
         self._changed.set()
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    """Let whoever waits for a future go on, unless it was cancelled meanwhile."""
+    if not future.done():
+        future.set_result(None)
 
 
 class _Batch:
@@ -257,17 +272,18 @@ class _Batch:
             await self._queue_some(writes[start : start + _STAGED_AT_ONCE])
 
     async def _queue_some(self, writes: Sequence[QueuedWrite]) -> None:
-        calls = self._calls
+        calls, counts = self._calls, self._dispatcher.traffic.calls
         for write in writes:
-            self._dispatcher.traffic.calls[call_name(type(write.call))] += 1
+            counts[call_name(type(write.call))] += 1
         work = partial(self._stage_all, writes)
         reads = any(may_read_to_stage(write.caller.grant, write.call) for write in writes)
         staged_writes = await calls.run(work) if reads else work()
+        channel = calls.channel()
         for write, staged in zip(writes, staged_writes, strict=True):
             try:
                 if isinstance(staged, MemorandaError):
                     raise staged
-                submitted = calls.submit(staged)
+                submitted = SubmittedWrite(channel, staged)
             except MemorandaError as error:
                 self._refuse(write, error)
             else:
@@ -280,25 +296,21 @@ class _Batch:
     def _stage(self, write: QueuedWrite) -> StagedWrite[Any] | MemorandaError:
         try:
             write.caller.check_agent(self._core)  # each write has named its own
-            with Tracing(write.trace), self._begun_span(write):
-                return stage_write(
-                    self._core, write.caller.grant, write.call, None, is_named=write.is_named
-                )
+            with Tracing(write.trace):
+                span = self._opened.span_of(write.call)
+                if span is None:
+                    return self._staged(write)
+                self._spans[write.number] = span.__enter__()  # its outcome ends it
+                try:
+                    return self._staged(write)
+                finally:
+                    span.leave()
         except MemorandaError as error:
             return error
 
-    @contextmanager
-    def _begun_span(self, write: QueuedWrite) -> Iterator[None]:
-        """Stage a write in its span, if spans are recorded; its outcome ends it."""
-        span = self._opened.span_of(write.call)
-        if span is None:
-            yield
-            return
-        self._spans[write.number] = span.__enter__()
-        try:
-            yield
-        finally:
-            span.leave()
+    def _staged(self, write: QueuedWrite) -> StagedWrite[Any]:
+        grant, call = write.caller.grant, write.call
+        return stage_write(self._core, grant, call, None, is_named=write.is_named)
 
     def _finish(self, write: QueuedWrite, outcome: Any) -> None:
         """Deliver the outcome of a write."""
@@ -314,13 +326,16 @@ class _Batch:
         """Wait for what is queued, and answer it."""
         slow: list[tuple[QueuedWrite, StagedWrite[Any], CommitResult]] = []
         while self._submitted:
-            await self._client_queue.has_room()
+            if self._client_queue.is_full:
+                await self._client_queue.has_room()
             write, staged, submitted = self._submitted[0]
             if slow and (len(slow) == _READ_AT_ONCE or not submitted.is_decided):
                 await self._answer(slow)
                 slow = []
             try:
-                result = await submitted.decided()
+                if not submitted.is_decided:
+                    await submitted.wait()
+                result = submitted.result()
                 answer = staged.answer_from_memory(result)
             except MemorandaError as error:
                 self._pop()

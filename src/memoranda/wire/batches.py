@@ -116,16 +116,14 @@ _NAMES = {request(kind).proto: name for name, kind in WRITE_KINDS.items()}
 """The message of a request -> the name of its call."""
 
 
-def writes_in(batch: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the requests of a batch with their numbers; None for one that is none."""
+def writes_in(batch: Any) -> Iterator[tuple[int, Any, str]]:
+    """Yield the requests of a batch with their numbers and their traces, which may be empty.
+
+    The request is None for one that is none.
+    """
     for write in batch.writes:
         name = write.WhichOneof("call")
-        yield write.id, None if name is None else getattr(write, name)
-
-
-def traces_in(batch: Any) -> dict[int, str]:
-    """Return the traces of the writes of a batch that have one, by their numbers."""
-    return {write.id: write.traceparent for write in batch.writes if write.traceparent}
+        yield write.id, None if name is None else getattr(write, name), write.traceparent
 
 
 def write_outcomes(outcomes: Iterable[tuple[int, type[Call[Any]], Any]]) -> Any:

@@ -24,7 +24,7 @@ from memoranda.calls.subscriptions import Subscribe
 from memoranda.storage.port import Writer
 from memoranda.wire.methods import METHOD_OF, SERVICE
 from tests.grpc_client import GrpcClient, error_of
-from tests.patience import HANG_SECONDS
+from tests.patience import HANG_SECONDS, wait_until
 from tests.raw_http2 import RawConnection
 from tests.server_process import ServerThread
 
@@ -182,6 +182,7 @@ def test_a_commit_whose_caller_is_gone_is_withdrawn_unless_it_is_being_written(
                 client.ask(write(2), timeout=0.2)
             status: Any = raised.value
             assert status.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            wait_until(lambda: server.server.call_count == 1)  # the server has noticed, too
         assert first.result().commit_ts == 2
     assert client.ask(write(3)).commit_ts == 3
     server.stop()

@@ -36,12 +36,14 @@ def test_writes_arrive_with_their_numbers() -> None:
         for number, call in calls.items()
         if call_name(type(call)) != "commit"  # it says itself whether it is named
     }
-    batch = through_bytes(batches.write_batch(requests.items(), store="acme"))
+    traces = {number: f"trace {number}" for number in requests if number % 2}
+    batch = through_bytes(batches.write_batch(requests.items(), store="acme", traces=traces))
     assert isinstance(batch, WRITE_BATCH)
     assert batch.store == "acme"
-    arrived = dict(batches.writes_in(batch))
-    assert arrived.keys() == requests.keys()
-    for number, request in arrived.items():
+    arrived = [*batches.writes_in(batch)]
+    assert [number for number, _, _ in arrived] == [*requests]
+    for number, request, traceparent in arrived:
+        assert traceparent == traces.get(number, "")
         assert codec.call_of(request) == calls[number].plain()
         assert (request.acting_agent, codec.is_named(request)) == ("a", False)
 
@@ -58,7 +60,7 @@ def test_outcomes_arrive_with_their_numbers() -> None:
 
 def test_what_is_no_write_is_known_by_its_number() -> None:
     batch = WRITE_BATCH(writes=[{"id": 4}])
-    assert [*batches.writes_in(batch)] == [(4, None)]
+    assert [*batches.writes_in(batch)] == [(4, None, "")]
 
 
 @pytest.mark.parametrize("outcome", [{"id": 4}, {"id": 4, "error": {"attributes": b"{"}}])

@@ -67,8 +67,7 @@ _WITHOUT_CONTENT = (Erased, Redacted, Epoch, MemoryTombstone, TranscriptTombston
 
 def retry_token(txn_id: str, actor: str) -> bytes:
     """Return the token that identifies an erased txn_id and actor to a retry."""
-    parts = (part.encode() for part in (actor, txn_id))
-    return sha256(_DOMAIN + b"\0".join(parts)).digest()[:TOKEN_SIZE]
+    return sha256(_DOMAIN + f"{actor}\0{txn_id}".encode()).digest()[:TOKEN_SIZE]
 
 
 def actor_pseudonym(event: SealedEvent, actor: tuple[str, str] | None) -> str | None:

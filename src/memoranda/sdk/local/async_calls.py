@@ -22,7 +22,6 @@ from memoranda.calls.transactions import CommittedTransaction, describe_commit
 from memoranda.calls.within import read_within
 from memoranda.calls.write import StagedTransaction, StagedWrite
 from memoranda.log.commit.conflict_queue import ConflictQueue, QueueTicket
-from memoranda.log.commit.group_commit import Committer
 from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.commit.transaction_signature import TransactionSigner
 from memoranda.log.pages import Pages
@@ -269,7 +268,7 @@ class AsyncLocalCalls(AsyncCalls):
 
     def submit(self, staged: StagedWrite[Any] | StagedTransaction) -> SubmittedWrite:
         """Queue what is staged, behind what was queued before; raise `StoreBusy` if it is full."""
-        return SubmittedWrite(self._channel(self.core.committer), staged)
+        return SubmittedWrite(self.channel(), staged)
 
     async def _commit(
         self, staged: StagedWrite[Any] | StagedTransaction, ticket: QueueTicket | None
@@ -278,9 +277,10 @@ class AsyncLocalCalls(AsyncCalls):
             ticket.check(staged.request.reads)
         return await self.submit(staged).decided()
 
-    def _channel(self, committer: Committer) -> LoopChannel:
+    def channel(self) -> LoopChannel:
+        """Return the channel of the event loop that runs in this thread."""
         loop = asyncio.get_running_loop()
         channel: LoopChannel | None = getattr(self._channels, "channel", None)
         if channel is None or channel.loop is not loop:
-            channel = self._channels.channel = LoopChannel(loop, committer)
+            channel = self._channels.channel = LoopChannel(loop, self.core.committer)
         return channel

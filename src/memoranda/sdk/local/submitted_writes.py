@@ -108,24 +108,33 @@ class SubmittedWrite:
 
     @property
     def is_decided(self) -> bool:
-        """Whether `decided` would not wait."""
+        """Whether it is durable, or was refused."""
         return self._pending.outcome is not None
 
     async def decided(self) -> CommitResult:
-        """Wait until it is durable, and return its commit, or raise the error that prevented it.
+        """Wait until it is durable, and return its commit, or raise the error that prevented it."""
+        if not self.is_decided:
+            await self.wait()
+        return self.result()
+
+    async def wait(self) -> None:
+        """Wait until it is decided.
 
         Cancelling withdraws it if no leader has taken it yet; otherwise it completes first.
         """
-        pending, staged = self._pending, self._staged
+        pending = self._pending
         try:
-            if pending.outcome is None:
-                await self._future
+            await self._future
         except asyncio.CancelledError:
             if not self._channel.withdraw(pending) and pending.outcome is None:
                 await self._channel.expect(pending)
             raise
+
+    def result(self) -> CommitResult:
+        """Return the commit of what is decided, or raise the error that prevented it."""
+        staged = self._staged
         try:
-            return pending.result()
+            return self._pending.result()
         except (InvalidInput, NotFound) as error:
             raise staged.named_by_caller(error) from error
         except (LinkCycle, ReflectionTooDeep) as error:

@@ -2849,6 +2849,11 @@ DELETE FROM memoranda.txn WHERE txn.store_id = :store_id
 SELECT commit_ts FROM memoranda.txn WHERE (txn_id = :txn_id AND actor = :actor) AND txn.store_id =
 :store_id
 
+-- name: txn_find_or_token
+SELECT commit_ts FROM memoranda.txn WHERE (txn_id = :txn_id AND actor = :actor) AND txn.store_id =
+:store_id UNION ALL SELECT commit_ts FROM memoranda.txn WHERE (txn_id = :token AND actor = '') AND
+txn.store_id = :store_id LIMIT 1
+
 -- name: txn_remove
 DELETE FROM memoranda.txn WHERE (txn_id = :txn_id AND actor = :actor) AND txn.store_id = :store_id
 
