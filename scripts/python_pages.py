@@ -174,7 +174,10 @@ PAGES = (
         "recall",
         "Recall",
         "Search memories, facts and transcripts.",
-        (*names("recall recall_context", "Store"), *names("Hit Embedder")),
+        (
+            *names("recall explain_recall recall_context", "Store"),
+            *names("Hit RecallExplanation DroppedCandidate Embedder"),
+        ),
         "[recall](../../howto/recall.md), [embeddings](../../howto/embeddings.md), "
         "[how a score is computed](../../explanation/recall.md).",
     ),

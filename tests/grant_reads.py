@@ -306,6 +306,7 @@ CASES: dict[str, Row] = {
     "memory_history": by_id(MEMORIES, lambda name, **agent: memories.MemoryHistory(name, **agent)),
     "list_memories": lambda _: _lists(memories.ListMemories),
     "recall": lambda _: _searches(recall.Recall),
+    "explain_recall": lambda _: _searches(recall.ExplainRecall),
     "recall_context": lambda _: _searches(recall.RecallContext),
     "get_transcript": lambda ids: [talks.GetTranscript(ids[name]) for name in TALKS],
     "load_transcript": lambda ids: [talks.LoadTranscript(ids[name]) for name in TALKS],

@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from memoranda.sdk.store.subscriptions import Subscription
     from memoranda.sdk.store.transcripts import ReplayEntry, Transcript
     from memoranda.sdk.transaction.transaction import Transaction
+    from memoranda.search.explanation import DroppedCandidate, RecallExplanation
     from memoranda.search.index.background_indexer import Reindexed
     from memoranda.search.results import Hit
     from memoranda.search.vectors.embedder import Embedder
@@ -161,6 +162,7 @@ __all__ = [
     "ConsistencyProof",
     "Corruption",
     "DependentRecord",
+    "DroppedCandidate",
     "Edge",
     "EdgeCatalog",
     "EdgeError",
@@ -216,6 +218,7 @@ __all__ = [
     "PublicKey",
     "Reason",
     "Rebuild",
+    "RecallExplanation",
     "Receipt",
     "ReflectionTooDeep",
     "Reindexed",
@@ -298,6 +301,7 @@ _MODULE_OF = {
     "ConsistencyProof": "audit.proofs",
     "Corruption": "errors",
     "DependentRecord": "memory.records",
+    "DroppedCandidate": "search.explanation",
     "Edge": "graph.edge_resolver",
     "EdgeCatalog": "graph.edge_resolver",
     "EdgeError": "errors",
@@ -353,6 +357,7 @@ _MODULE_OF = {
     "PublicKey": "audit.keys",
     "Reason": "why.reason",
     "Rebuild": "log.rebuild",
+    "RecallExplanation": "search.explanation",
     "Receipt": "model.receipt",
     "ReflectionTooDeep": "errors",
     "ReplicaBehind": "errors",

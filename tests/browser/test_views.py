@@ -254,7 +254,11 @@ def test_recall_shows_what_found_an_answer(served: str, view: View) -> None:
     first = page.locator(".hit").first
     first.get_by_text("Ann lives in Oslo").wait_for()
     assert "words" in first.locator(".score").inner_text()
-    page.get_by_role("heading", name="Left out").wait_for()
+    cascade = page.get_by_label("What found the answers").inner_text().split("\n")
+    assert "meaning is not searched" in cascade
+    assert any(line.endswith("passed the filters") for line in cascade)
+    ended = page.get_by_label("Left out").locator("li", has_text="Ann lives in Bergen")
+    assert "no longer held" in ended.inner_text()
     first.get_by_text("The words it rests on").click()
     assert first.locator("mark").inner_text() == "I moved to Oslo last week."
     viewer.screenshot("recall")

@@ -357,8 +357,8 @@ class TestCompactions:
 
 READS = {
     "agents", "audit_events", "cardinalities", "certificate", "checkpoints", "current_edges",
-    "cursors", "dependents", "diff", "entities", "entity", "erasures", "explain", "facts",
-    "find_id", "find_ids", "get_memory", "get_state", "get_transcript", "history",
+    "cursors", "dependents", "diff", "entities", "entity", "erasures", "explain", "explain_recall",
+    "facts", "find_id", "find_ids", "get_memory", "get_state", "get_transcript", "history",
     "invalidations", "iter_facts", "iter_shared_facts", "links", "list_keys", "list_memories",
     "list_transcripts", "memories_for", "memory_history", "namespaces", "neighbors", "origins",
     "path", "prove", "prove_erasure", "prove_growth", "recall", "recall_context", "replay",

@@ -92,7 +92,7 @@ def test_the_names_are_these() -> None:
     }  # fmt: skip
     erasing = {"Certificate", "Compaction", "ErasureProof", "Preview", "RETENTION"}
     travelling = {"ExportedLog", "copy", "import_log"}
-    searching = {"Embedder", "MemoryBudget", "Reindexed"}
+    searching = {"DroppedCandidate", "Embedder", "MemoryBudget", "RecallExplanation", "Reindexed"}
     listing = {"AgentSummary", "IdMatch", "NamespaceSummary", "SqlView", "TimelineBucket"}
     extracting = {
         "ChatExtractor", "ExtractedFact", "ExtractedMemory", "Extraction", "ExtractionReport",

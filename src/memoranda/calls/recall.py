@@ -12,10 +12,13 @@ from memoranda.calls.grant import Grant
 from memoranda.memory.requests import check_tags
 from memoranda.model.clock import check_time
 from memoranda.model.document import Document
-from memoranda.search import prompt, query
+from memoranda.search import explanation, prompt, query
 from memoranda.search import recall as search
+from memoranda.search.explanation import RecallExplanation
 from memoranda.search.query import RecallRequest, SearchQuery
+from memoranda.search.recall import VectorQuery
 from memoranda.search.results import Hit
+from memoranda.search.text.transcript_chunks import ChunkCache
 from memoranda.storage.port import Reader
 
 Result = TypeVar("Result")
@@ -49,6 +52,13 @@ class Recall(_Search[list[Hit]], frozen=True, kw_only=True):
     include_superseded: bool = False
 
 
+class ExplainRecall(_Search[RecallExplanation], frozen=True, kw_only=True):
+    """Find the best hits for a query, and say what was found and dropped on the way."""
+
+    k: int = 10
+    include_superseded: bool = False
+
+
 class RecallContext(_Search[str], frozen=True, kw_only=True):
     """Find what answers a query, as text for a prompt."""
 
@@ -59,14 +69,22 @@ class RecallContext(_Search[str], frozen=True, kw_only=True):
 
 def recall(core: Core, grant: Grant, call: Recall) -> list[Hit]:
     """Return the hits."""
-    return _search(core, _request(core, grant, call), lambda _reader, _query, hits: hits)
+    return _search(core, _request(core, grant, call), search.recall)
+
+
+def explain_recall(core: Core, grant: Grant, call: ExplainRecall) -> RecallExplanation:
+    """Return the hits, and what was dropped."""
+    return _search(core, _request(core, grant, call), explanation.explain)
 
 
 def recall_context(core: Core, grant: Grant, call: RecallContext) -> str:
     """Return the text; each hit is a line with its date, and lines below say where it is from."""
     budget = prompt.check_budget(call.budget)
 
-    def render(reader: Reader, question: SearchQuery, hits: list[Hit]) -> str:
+    def render(
+        reader: Reader, question: SearchQuery, vectors: VectorQuery, cache: ChunkCache
+    ) -> str:
+        hits = search.recall(reader, question, vectors, cache)
         return prompt.render(hits, budget, prompt.load_notes(reader, question, hits))
 
     return _search(core, _request(core, grant, call), render)
@@ -75,17 +93,18 @@ def recall_context(core: Core, grant: Grant, call: RecallContext) -> str:
 def _search(
     core: Core,
     request: RecallRequest,
-    finish: Callable[[Reader, SearchQuery, list[Hit]], Result],
+    work: Callable[[Reader, SearchQuery, VectorQuery, ChunkCache], Result],
 ) -> Result:
     vectors = core.vectors.prepare(request.text)
     with core.engine.snapshot() as reader:
         question = query.resolve_query(reader, core.clock, request)
         core.background_indexer.hurry(reader)
-        hits = search.recall(reader, question, vectors, core.vectors.chunk_cache)
-        return finish(reader, question, hits)
+        return work(reader, question, vectors, core.vectors.chunk_cache)
 
 
-def _request(core: Core, grant: Grant, call: Recall | RecallContext) -> RecallRequest:
+def _request(
+    core: Core, grant: Grant, call: Recall | ExplainRecall | RecallContext
+) -> RecallRequest:
     """Return the query with checked arguments."""
     since, until = query.check_window(call.since, call.until)
     return RecallRequest(
@@ -109,4 +128,8 @@ def _request(core: Core, grant: Grant, call: Recall | RecallContext) -> RecallRe
     )
 
 
-HANDLERS: Handlers = {Recall: recall, RecallContext: recall_context}
+HANDLERS: Handlers = {
+    ExplainRecall: explain_recall,
+    Recall: recall,
+    RecallContext: recall_context,
+}

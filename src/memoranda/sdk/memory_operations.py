@@ -28,8 +28,8 @@ _OPERATIONS: Mapping[str, tuple[str, ...]] = {
     ),
     DELETE: ("delete", "forget", "retract_fact", "retract_memory", "sweep"),
     SEARCH: (
-        *("ask_within", "diff", "entities", "entity", "facts", "get_memory", "get_state"),
-        *("get_transcript", "history", "iter_facts", "iter_shared_facts", "list_keys"),
+        *("ask_within", "diff", "entities", "entity", "explain_recall", "facts", "get_memory"),
+        *("get_state", "get_transcript", "history", "iter_facts", "iter_shared_facts", "list_keys"),
         *("list_memories", "list_transcripts", "list_within", "load_transcript"),
         *("memories_for", "memory_history", "neighbors", "path", "recall", "recall_context"),
         *("replay_transcripts", "scan_prefix", "subgraph", "timeline", "transcripts_for"),

@@ -52,6 +52,7 @@ from memoranda.search.ranking.entity_match import EntityFacts, GraphScope
 from memoranda.search.ranking.fusion import Scale
 from memoranda.search.ranking.judgement import judge
 from memoranda.search.ranking.question import PREFERENCE_WORDS, read_question
+from memoranda.search.ranking.trace import SearchTrace
 from memoranda.search.results import Hit
 from memoranda.search.text import language as index_language
 from memoranda.search.text.transcript_chunks import ChunkCache, ChunkLoader
@@ -92,12 +93,18 @@ class VectorQuery(Protocol):
 
 
 def recall(
-    reader: Reader, query: SearchQuery, vectors: VectorQuery, cache: ChunkCache | None = None
+    reader: Reader,
+    query: SearchQuery,
+    vectors: VectorQuery,
+    cache: ChunkCache | None = None,
+    trace: SearchTrace | None = None,
 ) -> list[Hit]:
-    """Return the best hits, best first."""
+    """Return the best hits, best first; what happens to each candidate is noted in a trace."""
     if query.as_of_commit is not None:
         horizon.check(reader, query.namespaces, query.as_of_commit)
-    candidates = _Search(reader, query, vectors, cache).best(query.request.k)
+    candidates = _Search(reader, query, vectors, cache, trace).best(query.request.k)
+    if trace is not None:
+        trace.best = candidates
     return results.build_hits(reader, query, candidates, cache)
 
 
@@ -105,12 +112,18 @@ class _Search:
     """One query, and what stays the same in each round."""
 
     def __init__(
-        self, reader: Reader, query: SearchQuery, vectors: VectorQuery, cache: ChunkCache | None
+        self,
+        reader: Reader,
+        query: SearchQuery,
+        vectors: VectorQuery,
+        cache: ChunkCache | None,
+        trace: SearchTrace | None,
     ) -> None:
         self._reader = reader
         self._query = query
         self._vectors = vectors
         self._cache = cache
+        self._trace = trace
         request, as_of_commit = query.request, query.as_of_commit
         visibility = Visibility(
             query.namespaces,
@@ -158,10 +171,14 @@ class _Search:
         min_score = self._query.request.min_score
         distinct = DistinctCandidates()
         while True:
-            pool = self._next_pool()
-            for candidate in self._rank(pool, distinct.candidates):
+            ranked = self._rank(self._next_pool(), distinct.candidates)
+            if self._trace is not None:
+                self._trace.ranked += ranked
+            for candidate in ranked:
                 if len(distinct.candidates) == k or candidate.score < min_score:
                     return distinct.candidates
+                if self._trace is not None:
+                    self._trace.examined.append(candidate)
                 distinct.add(candidate)
             if len(distinct.candidates) == k or self._is_last_round:
                 return distinct.candidates
@@ -185,13 +202,16 @@ class _Search:
             accepted = filters.filter_candidates(
                 self._reader, self._query, new, self._entity_facts.facts
             )
-            pool = [c for c in accepted if c.key not in self._ranked_keys]
-            pool = withdrawn.filter_withdrawn(self._reader, self._query, pool)
-            self._load_citations(pool)
-            self._load_texts(pool)
-            self._note_indexed(pool)
-            pool = filters.filter_loaded(self._query.request, pool)
+            accepted = [c for c in accepted if c.key not in self._ranked_keys]
+            standing = withdrawn.filter_withdrawn(self._reader, self._query, accepted)
+            self._load_citations(standing)
+            self._load_texts(standing)
+            self._note_indexed(standing)
+            pool = filters.filter_loaded(self._query.request, standing)
             if len(pool) >= _MIN_POOL or self._is_last_round:
+                if self._trace is not None:
+                    threshold = self._vectors.similarity_threshold
+                    self._trace.note_round(new, accepted, standing, pool, threshold)
                 self._ranked_keys.update(candidate.key for candidate in (*new, *pool))
                 return pool
             self._limit *= _GROWTH_FACTOR

@@ -23,6 +23,7 @@ from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.calls.registry import CALLS, handle, stage_write
 from memoranda.calls.transactions import AnsweredWithin
 from memoranda.log import pages
+from memoranda.search.explanation import RecallExplanation
 from memoranda.search.results import Hit
 from tests import grant_answers
 from tests.cores import core_of
@@ -61,6 +62,8 @@ def without_scores(answer: Any) -> Any:
     """Return an answer with the ids of hits: an inbox that is not searched counts in scores."""
     if isinstance(answer, list) and answer and isinstance(answer[0], Hit):
         return sorted(hit.id for hit in answer)
+    if isinstance(answer, RecallExplanation):
+        return sorted(hit.id for hit in answer.hits), sorted(item.id for item in answer.dropped)
     return answer
 
 

@@ -46,6 +46,7 @@ READS: dict[str, Callable[[AsyncStore, str], Any]] = {
     "replay_transcripts": lambda store, memory: store.replay_transcripts(memory),
     "origins": lambda store, memory: store.origins(memory),
     "recall": lambda store, _: store.recall("where does Ann live?", known_at=3),
+    "explain_recall": lambda store, _: store.explain_recall("where does Ann live?"),
     "recall_context": lambda store, _: store.recall_context("Ann"),
     "why": lambda store, _: store.why("k"),
     "stale_keys": lambda store, _: store.stale_keys(at=3),

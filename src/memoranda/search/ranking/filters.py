@@ -223,12 +223,12 @@ def filter_loaded(request: RecallRequest, candidates: Iterable[Candidate]) -> li
     return [
         candidate
         for candidate in candidates
-        if _is_in_time(request, candidate)
+        if is_in_time(request, candidate)
         and (request.speaker is None or request.speaker in candidate.speakers)
     ]
 
 
-def _is_in_time(request: RecallRequest, candidate: Candidate) -> bool:
+def is_in_time(request: RecallRequest, candidate: Candidate) -> bool:
     """Say whether the event of a candidate is in the requested time, and none of a later time."""
     record = candidate.record
     time = event_time(record) if isinstance(record, MemorySnapshot) else candidate.time

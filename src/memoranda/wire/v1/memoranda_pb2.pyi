@@ -1288,6 +1288,54 @@ class ListMemoriesResponse(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[Memory]
     def __init__(self, items: _Optional[_Iterable[_Union[Memory, _Mapping]]] = ...) -> None: ...
 
+class ExplainRecallRequest(_message.Message):
+    __slots__ = ("store", "acting_agent", "query", "namespace", "children", "agent_id", "kinds", "tags", "metadata", "valid_at", "known_at", "since", "until", "speaker", "min_score", "include_expired", "k", "include_superseded", "unfit")
+    STORE_FIELD_NUMBER: _ClassVar[int]
+    ACTING_AGENT_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    CHILDREN_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    VALID_AT_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_AT_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    SPEAKER_FIELD_NUMBER: _ClassVar[int]
+    MIN_SCORE_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_EXPIRED_FIELD_NUMBER: _ClassVar[int]
+    K_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_SUPERSEDED_FIELD_NUMBER: _ClassVar[int]
+    UNFIT_FIELD_NUMBER: _ClassVar[int]
+    store: str
+    acting_agent: str
+    query: str
+    namespace: str
+    children: bool
+    agent_id: str
+    kinds: TextList
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    metadata: bytes
+    valid_at: Instant
+    known_at: Moment
+    since: Instant
+    until: Instant
+    speaker: str
+    min_score: float
+    include_expired: bool
+    k: int
+    include_superseded: bool
+    unfit: bytes
+    def __init__(self, store: _Optional[str] = ..., acting_agent: _Optional[str] = ..., query: _Optional[str] = ..., namespace: _Optional[str] = ..., children: bool = ..., agent_id: _Optional[str] = ..., kinds: _Optional[_Union[TextList, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[bytes] = ..., valid_at: _Optional[_Union[Instant, _Mapping]] = ..., known_at: _Optional[_Union[Moment, _Mapping]] = ..., since: _Optional[_Union[Instant, _Mapping]] = ..., until: _Optional[_Union[Instant, _Mapping]] = ..., speaker: _Optional[str] = ..., min_score: _Optional[float] = ..., include_expired: bool = ..., k: _Optional[int] = ..., include_superseded: bool = ..., unfit: _Optional[bytes] = ...) -> None: ...
+
+class ExplainRecallResponse(_message.Message):
+    __slots__ = ("answer",)
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    answer: RecallExplanation
+    def __init__(self, answer: _Optional[_Union[RecallExplanation, _Mapping]] = ...) -> None: ...
+
 class RecallRequest(_message.Message):
     __slots__ = ("store", "acting_agent", "query", "namespace", "children", "agent_id", "kinds", "tags", "metadata", "valid_at", "known_at", "since", "until", "speaker", "min_score", "include_expired", "k", "include_superseded", "unfit")
     STORE_FIELD_NUMBER: _ClassVar[int]
@@ -3612,6 +3660,20 @@ class Memory(_message.Message):
     unproven: bool
     def __init__(self, outcome: _Optional[str] = ..., commit_ts: _Optional[int] = ..., committed_at_micros: _Optional[int] = ..., id: _Optional[str] = ..., namespace: _Optional[str] = ..., agent_id: _Optional[str] = ..., title: _Optional[str] = ..., content: _Optional[str] = ..., kind: _Optional[str] = ..., tier: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., priority: _Optional[int] = ..., confidence: _Optional[float] = ..., source: _Optional[str] = ..., metadata: _Optional[bytes] = ..., version: _Optional[int] = ..., created_at_micros: _Optional[int] = ..., updated_at_micros: _Optional[int] = ..., expires_at_micros: _Optional[int] = ..., event_time_micros: _Optional[int] = ..., visibility: _Optional[str] = ..., reflection_depth: _Optional[int] = ..., superseded_by: _Optional[str] = ..., source_uri: _Optional[str] = ..., citations: _Optional[_Iterable[str]] = ..., entity_id: _Optional[str] = ..., confidence_source: _Optional[str] = ..., access_count: _Optional[int] = ..., last_accessed_at_micros: _Optional[int] = ..., retracted: bool = ..., reason: _Optional[str] = ..., unproven: bool = ...) -> None: ...
 
+class RecallExplanation(_message.Message):
+    __slots__ = ("hits", "found_by", "candidates", "accepted", "dropped")
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    FOUND_BY_FIELD_NUMBER: _ClassVar[int]
+    CANDIDATES_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_FIELD_NUMBER: _ClassVar[int]
+    hits: _containers.RepeatedCompositeFieldContainer[Hit]
+    found_by: _containers.RepeatedCompositeFieldContainer[IntegerEntry]
+    candidates: int
+    accepted: int
+    dropped: _containers.RepeatedCompositeFieldContainer[DroppedCandidate]
+    def __init__(self, hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., found_by: _Optional[_Iterable[_Union[IntegerEntry, _Mapping]]] = ..., candidates: _Optional[int] = ..., accepted: _Optional[int] = ..., dropped: _Optional[_Iterable[_Union[DroppedCandidate, _Mapping]]] = ...) -> None: ...
+
 class Hit(_message.Message):
     __slots__ = ("id", "kind", "text", "score", "parts", "memory", "provenance", "fact", "context", "duplicates", "time_micros", "conflicting", "speaker")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -4291,6 +4353,20 @@ class SqlValue(_message.Message):
     number: float
     blob: bytes
     def __init__(self, text: _Optional[str] = ..., integer: _Optional[int] = ..., number: _Optional[float] = ..., blob: _Optional[bytes] = ...) -> None: ...
+
+class DroppedCandidate(_message.Message):
+    __slots__ = ("id", "kind", "text", "reason", "by")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    kind: str
+    text: str
+    reason: str
+    by: str
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[str] = ..., text: _Optional[str] = ..., reason: _Optional[str] = ..., by: _Optional[str] = ...) -> None: ...
 
 class NumberEntry(_message.Message):
     __slots__ = ("key", "value")

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 
 from memoranda.calls.arguments import plain_items
 from memoranda.calls.maintenance import Reindex
-from memoranda.calls.recall import Recall, RecallContext
+from memoranda.calls.recall import ExplainRecall, Recall, RecallContext
 from memoranda.log.read.as_of import Moment, plain_moment
 from memoranda.model.clock import Instant, plain_instant
 from memoranda.model.document import Document
 from memoranda.model.limits import check_callable
 from memoranda.model.scope import AllNamespaces
 from memoranda.sdk.aio.store.handle import AsyncHandle
+from memoranda.search.explanation import RecallExplanation
 from memoranda.search.index.background_indexer import Reindexed
 from memoranda.search.results import Hit
 from memoranda.storage.port import Progress
@@ -60,6 +61,52 @@ class AsyncRecallCalls(AsyncHandle):
         later is in the answer. What was superseded or has expired is shown only when asked for.
         """
         call = Recall(
+            query=query,
+            k=k,
+            namespace=self._selected_namespace(namespace),
+            children=bool(children),
+            agent_id=agent_id,
+            kinds=plain_items(kinds),
+            tags=plain_items(tags),
+            metadata=metadata,
+            valid_at=plain_instant("valid_at", valid_at),
+            known_at=plain_moment("known_at", known_at),
+            since=plain_instant("since", since),
+            until=plain_instant("until", until),
+            speaker=speaker,
+            min_score=min_score,
+            include_superseded=bool(include_superseded),
+            include_expired=bool(include_expired),
+        )
+        return await self._calls.ask(call)
+
+    async def explain_recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        namespace: str | AllNamespaces | None = None,
+        children: bool = True,
+        agent_id: str | None = None,
+        kinds: Iterable[str] | None = None,
+        tags: Iterable[str] = (),
+        metadata: Document | None = None,
+        valid_at: Instant | None = None,
+        known_at: Moment | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        speaker: str | None = None,
+        min_score: float = 0.0,
+        include_superseded: bool = False,
+        include_expired: bool = False,
+    ) -> RecallExplanation:
+        """Return what `recall` returns, and how it came about.
+
+        The arguments are those of `recall`. The answer says how many candidates the words, the
+        vectors and the graph found, and what was dropped and why: superseded, retracted, expired,
+        ended, not of the requested kind, time or agent, or the same as a hit.
+        """
+        call = ExplainRecall(
             query=query,
             k=k,
             namespace=self._selected_namespace(namespace),

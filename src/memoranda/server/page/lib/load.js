@@ -1,6 +1,6 @@
 // What a view reads: the newest question wins, and the last answer stays until the next one is there.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { html } from "page/lib/html.js";
+import { html, seen } from "page/lib/html.js";
 
 /** Read something whenever `keys` change. Return { data, problem, isLoading, again }. */
 export function useLoad(work, keys) {
@@ -20,7 +20,7 @@ export function useLoad(work, keys) {
   return { ...state, again: () => setTurn((number) => number + 1) };
 }
 
-export const ProblemBox = ({ problem }) => html`<div class="problem" role="alert"><strong>${problem.title ?? "Something went wrong"}</strong><p>${problem.message}</p></div>`;
+export const ProblemBox = ({ problem }) => html`<div class="problem" role="alert"><strong>${problem.title ?? "Something went wrong"}</strong><p>${seen(problem.message)}</p></div>`;
 
 export const Empty = ({ title, children }) => html`<div class="empty"><strong>${title}</strong><p>${children}</p></div>`;
 
