@@ -39,7 +39,6 @@ from memoranda.search.index.indexer import Indexer
 from memoranda.search.text import language as index_language
 from memoranda.search.text.stemmer import ENGLISH, check_language
 from memoranda.search.vectors.vector_index import VectorIndex
-from memoranda.storage.owner_lock import read_owner
 from memoranda.storage.port import Engine, Progress, SqlView
 
 # Verification.
@@ -310,9 +309,8 @@ def _clock(core: Core, head: Head) -> tuple[str, ...]:
 
 
 def _owned_elsewhere(core: Core) -> tuple[str, ...]:
-    path = core.engine.path
-    owner = None if path is None else read_owner(path)
-    if owner is None or owner.pid == core.owner:
+    owner = core.engine.owner()
+    if owner is None or owner.is_process(core.owner):
         return ()
     return (f"{owner} serves this store: writes from here and from there wait for each other",)
 

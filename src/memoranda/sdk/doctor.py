@@ -41,7 +41,6 @@ from memoranda.search.text.stemmer import ENGLISH
 from memoranda.search.vectors import store as vectors_store
 from memoranda.search.vectors.embedder import Embedder, EmbedderSpec, resolve_embedder
 from memoranda.storage.files import leftovers, path_exists
-from memoranda.storage.owner_lock import read_owner
 from memoranda.storage.port import Check, Engine, Finding, Progress, fine, problem, warning
 from memoranda.storage.postgres.database_url import is_database_url
 from memoranda.storage.sqlite.health import check_journal, check_place, check_version
@@ -111,8 +110,7 @@ def diagnose(
         if path is not None:
             yield from _check_copies(engine, path)
         yield from _check_compactions(engine)
-    if path is not None:
-        yield from _check_owner(path)
+        yield from _check_owner(engine)
 
 
 def _run_check(name: str, check: Check) -> Finding:
@@ -180,13 +178,11 @@ def _check_vectors(engine: Engine, embedder: Embedder | None) -> Iterator[Findin
     yield fine("vectors", f"{count:,} of model {vectors.model!r}, and {backlog:,} are to come")
 
 
-def _check_owner(path: Path) -> Iterator[Finding]:
+def _check_owner(engine: Engine) -> Iterator[Finding]:
     """Say which server owns the store, if one does."""
-    owner = read_owner(path)
+    owner = engine.owner()
     if owner is not None:
-        yield fine(
-            "owner", f"{owner} serves it: programs that open the file themselves slow both down"
-        )
+        yield fine("owner", f"{owner} serves it: programs that open it themselves slow both down")
 
 
 def _check_erased(engine: Engine) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from memoranda.sdk.open import open as open_store
 from memoranda.sdk.open import open_engine_to_read
 from memoranda.storage.files import atomic_file, path_exists, sync, translate_os_errors
 from memoranda.storage.owner_lock import read_owner
+from memoranda.storage.port import Reader
 from memoranda.storage.sqlite.backup import fold_in_journal, hold_exclusively, place_file
 from memoranda.storage.sqlite.placement import (
     SIDECAR_SUFFIXES,
@@ -33,8 +34,8 @@ class StoreSummary(msgspec.Struct, frozen=True):
     """What can be told of a store from outside."""
 
     name: str
-    bytes: int
-    """The size of its file and of its write-ahead log."""
+    bytes: int | None
+    """The size of its file and of its write-ahead log; None: it is in a database."""
     commits: int | None = None
     """None: it cannot be read; `problem` says why."""
     last_committed_at: datetime | None = None
@@ -48,7 +49,8 @@ class RemovedStore(msgspec.Struct, frozen=True):
 
     name: str
     files: tuple[str, ...]
-    bytes: int
+    bytes: int | None
+    """None: it was in a database."""
 
 
 def create(path: Path) -> None:
@@ -68,9 +70,14 @@ def summarize(name: str, path: Path) -> StoreSummary:
     )
     try:
         with closing(open_engine_to_read(path)) as engine, engine.reading() as reader:
-            head = pages.head(reader, chain.genesis(""))
+            return add_head(summary, reader)
     except MemorandaError as error:
         return msgspec.structs.replace(summary, problem=str(error))
+
+
+def add_head(summary: StoreSummary, reader: Reader) -> StoreSummary:
+    """Return the summary of a store with its commits."""
+    head = pages.head(reader, chain.genesis(""))
     last = to_datetime(head.committed_at) if head.commit_ts else None
     return msgspec.structs.replace(summary, commits=head.commit_ts, last_committed_at=last)
 

@@ -16,8 +16,9 @@ from memoranda.sdk.local.calls import LocalCalls
 from memoranda.sdk.open import open_core
 from memoranda.sdk.store.store import Store
 from memoranda.server.denials import Denials
-from memoranda.server.store_catalog import check_file
+from memoranda.server.store_catalog import SUFFIX, check_file
 from memoranda.server.tokens import TokenBook
+from memoranda.storage.store_url import Url
 
 POLL_SECONDS = 0.25
 """How often a server looks for changes that other processes made."""
@@ -41,15 +42,14 @@ class ControlStore:
 
     def __init__(
         self,
-        path: Path,
+        location: Url,
         *,
         create: bool = True,
         clock: Clock | None = None,
         ids: IdSource | None = None,
     ) -> None:
-        self._path = path
         self.core = open_core(
-            path,
+            location,
             clock=clock,
             ids=ids,
             limits=None,
@@ -71,8 +71,15 @@ class ControlStore:
 
     def check_readable(self) -> None:
         """Raise if the tokens cannot be read."""
-        check_file("control store", self._path)
+        if self.core.engine.path is not None:
+            check_file("control store", self.core.engine.path)
         self.core.head()
+
+    @property
+    def name(self) -> str:
+        """What its backups are called by."""
+        path = self.core.engine.path
+        return "_control" if path is None else path.name.removesuffix(SUFFIX)
 
     @property
     def store(self) -> Store:

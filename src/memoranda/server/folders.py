@@ -1,4 +1,4 @@
-"""Answers and errors for callers elsewhere: they name files of the server, and none of its folders.
+"""Answers and errors for callers elsewhere: they name no folder and no database of the server.
 
 Where a server keeps its stores is nothing that its callers need, and may tell of other tenants.
 """
@@ -6,6 +6,7 @@ Where a server keeps its stores is nothing that its callers need, and may tell o
 from __future__ import annotations
 
 import os
+import re
 from copy import copy
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +18,8 @@ from memoranda.errors import MemorandaError
 from memoranda.log.erasure.certificate import Certificate
 
 Answer = TypeVar("Answer")
+_FROM_DATABASE = re.compile(r" \(PostgreSQL: .*\)|postgresql://[^\s?]*\?store=", re.DOTALL)
+"""Where a server of PostgreSQL is, and what it says."""
 
 
 def without_folders(answer: Answer) -> Answer:
@@ -29,18 +32,16 @@ def without_folders(answer: Answer) -> Answer:
 def error_without_folders(error: MemorandaError, core: Core) -> MemorandaError:
     """Return an error of an open store whose texts do not name the folder of the store."""
     path = core.engine.path
-    return error if path is None else error_without(path.parent, error)
+    return error_without(None if path is None else path.parent, error)
 
 
-def error_without(parent: Path, error: MemorandaError) -> MemorandaError:
-    """Return an error whose texts do not name a folder."""
-    folder = f"{parent}{os.sep}"
+def error_without(parent: Path | None, error: MemorandaError) -> MemorandaError:
+    """Return an error whose texts do not name a folder; None: nor what a database has said."""
+    secret = _FROM_DATABASE if parent is None else re.compile(re.escape(f"{parent}{os.sep}"))
     texts = {name: text for name, text in vars(error).items() if type(text) is str}
-    if not any(folder in text for text in (*texts.values(), str(error))):
+    if not any(secret.search(text) for text in (*texts.values(), str(error))):
         return error
     cut = copy(error)
-    cut.args = tuple(
-        part.replace(folder, "") if isinstance(part, str) else part for part in error.args
-    )
-    vars(cut).update({name: text.replace(folder, "") for name, text in texts.items()})
+    cut.args = tuple(secret.sub("", part) if isinstance(part, str) else part for part in error.args)
+    vars(cut).update({name: secret.sub("", text) for name, text in texts.items()})
     return cut

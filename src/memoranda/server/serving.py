@@ -34,14 +34,17 @@ from memoranda.server.readiness import Readiness
 from memoranda.server.statehouse.callers import Callers
 from memoranda.server.statehouse.service import SERVICE as STATEHOUSE
 from memoranda.server.statehouse.service import StatehouseService
-from memoranda.server.store_catalog import SUFFIX
 from memoranda.server.stores import StoreOptions, StoreSet
 from memoranda.server.tls import TlsFiles
 from memoranda.server.token_limits import CallLimits
 from memoranda.server.traffic import Traffic
+from memoranda.storage.postgres.database_url import parse_database
 from memoranda.storage.server_url import DEFAULT_PORT
+from memoranda.storage.store_url import Url
 
 HOST = "127.0.0.1"
+_PLACES = 3
+"""Settings that say where the stores are; one of them is given."""
 DRAIN_SECONDS = 10.0
 """Time that calls in flight have to end when the server shuts down."""
 
@@ -63,6 +66,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """A folder of stores; else `file`."""
     file: Path | None = None
     """The only store."""
+    database: str | None = None
+    """The URL of a PostgreSQL database of stores; with `?store=name`, of the only store."""
     host: str = HOST
     port: int = DEFAULT_PORT
     """0: a free one."""
@@ -86,6 +91,20 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What is done regularly."""
 
     @property
+    def serves_many(self) -> bool:
+        """Whether calls name one of several stores."""
+        if self.database is not None:
+            return not parse_database("stores", self.database).store
+        return self.folder is not None
+
+    @property
+    def place(self) -> str:
+        """The folder, the file or the database, for people: without a password."""
+        if self.database is not None:
+            return parse_database("stores", self.database).name
+        return str(self.folder or self.file)
+
+    @property
     def is_local(self) -> bool:
         """Whether only programs of this machine can connect."""
         return self._public_host is None
@@ -103,8 +122,11 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """Refuse settings with which others could read or change what is not theirs."""
-        if (self.folder is None) == (self.file is None):
-            raise InvalidInput("stores", "give either a folder of stores, or the file of one store")
+        if [self.folder, self.file, self.database].count(None) != _PLACES - 1:
+            raise InvalidInput(
+                "stores",
+                "give either a folder of stores, the file of one store, or a PostgreSQL database",
+            )
         host = self._public_host
         if host is None or self.insecure:
             return
@@ -182,9 +204,9 @@ class Server:
             if self._http is not None and settings.http is not None:
                 opened.push_async_callback(self._http.stop, 0)
                 self.http_port = self._http.bind(settings.http.host, settings.http.port)
-            stores = self._stores = self._store_set()
+            stores = self._stores = await asyncio.to_thread(self._store_set)
             opened.push_async_callback(stores.close, 0)
-            if settings.file is not None:  # whoever owns it already is told of at once
+            if not settings.serves_many:  # whoever owns it already is told of at once
                 await opened.enter_async_context(stores.use(""))
             control = None
             if settings.tokens is not False or settings.jobs.scheduled:
@@ -276,6 +298,8 @@ class Server:
     def _store_set(self) -> StoreSet:
         settings = self.settings
         options = replace(settings.stores, address=self.address)
+        if settings.database is not None:
+            return StoreSet.in_database(settings.database, options)
         if settings.folder is not None:
             return StoreSet.in_folder(settings.folder, options)
         assert settings.file is not None, "the settings were checked"
@@ -283,18 +307,23 @@ class Server:
 
     def _open_control_store(self) -> ControlStore:
         settings = self.settings
-        control = ControlStore(control_path(folder=settings.folder, file=settings.file))
+        if settings.database is not None:
+            from memoranda.server.database_catalog import control_store_url
+
+            location: Url = control_store_url(parse_database("stores", settings.database))
+        else:
+            location = control_path(folder=settings.folder, file=settings.file)
+        control = ControlStore(location)
         control.start()
         return control
 
     def _scheduler(self, stores: StoreSet, control: ControlStore) -> Scheduler:
-        settings, path = self.settings, control.core.engine.path
-        assert path is not None, "the control store is in a file"
+        settings = self.settings
         scheduler = Scheduler(
             scheduled_jobs(settings.jobs),
             stores,
             JobHistory(control.store),
-            Place(path.name.removesuffix(SUFFIX), control.core),
+            Place(control.name, control.core),
             settings.stores.clock or SystemClock(),
             [stores.folder, *settings.jobs.folders],
         )
@@ -304,7 +333,7 @@ class Server:
     def _other_services(self, dispatcher: Dispatcher) -> dict[str, Service]:
         settings = self.settings
         store = settings.statehouse_store
-        if store is None and settings.folder is not None:
+        if store is None and settings.serves_many:
             return {}
         callers = Callers(
             dispatcher,

@@ -1,6 +1,7 @@
-"""Store catalogs: which stores a server has, by name, and the files they are in.
+"""Store catalogs: which stores a server has, by name, and where they are.
 
-A `FolderCatalog` is a folder with one file a store; a `FileCatalog` is one file. The commands that
+A `FolderCatalog` is a folder with one file a store; a `FileCatalog` is one file. Stores in
+PostgreSQL have a catalog of their own (database_catalog.py). The commands that
 create, rename and drop stores use the first one directly, without a server: whoever changes a file
 owns its store meanwhile, so a store that a server has open is refused.
 """
@@ -20,6 +21,7 @@ from memoranda.sdk import store_files
 from memoranda.sdk.store_files import RemovedStore, StoreSummary
 from memoranda.storage.files import path_exists
 from memoranda.storage.owner_lock import OwnerLock
+from memoranda.storage.store_url import Url
 
 SUFFIX = ".db"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
@@ -37,6 +39,11 @@ def check_name(field: str, name: object) -> str:
     return text
 
 
+def is_name(name: str) -> bool:
+    """Say whether a store may have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
 def check_file(noun: str, path: Path) -> None:
     """Raise `Unavailable` if the file of an open store is gone, or may not be read.
 
@@ -48,20 +55,46 @@ def check_file(noun: str, path: Path) -> None:
         )
 
 
+class Ownership(Protocol):
+    """The right to have a store open for others."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another process has it by now."""
+        ...
+
+    def release(self) -> None:
+        """Let others own the store."""
+        ...
+
+
 class Catalog(Protocol):
     """The stores of a server; used in threads, since it reads folders."""
 
-    creates_on_use: bool
-    """Whether a store that is not there yet is created by its first use."""
-    folder: Path
-    """Where the stores are."""
+    @property
+    def creates_on_use(self) -> bool:
+        """Whether a store that is not there yet is created by its first use."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the stores are; None: in a database."""
+        ...
 
     def canonical(self, name: str) -> str:
         """Return the one name of a store that may have two; it need not exist."""
         ...
 
-    def path(self, name: str) -> Path:
-        """Return the file of a store, or raise `NotFound`."""
+    def locate(self, name: str) -> Url:
+        """Return the file or the URL of a store, or raise `NotFound`."""
+        ...
+
+    def own(self, name: str, address: str) -> Ownership:
+        """Become the owner of a store, or raise `StoreBusy` with the one that it has."""
+        ...
+
+    def close(self) -> None:
+        """Use the catalog no more."""
         ...
 
     def missing(self, name: str) -> NotFound:
@@ -109,12 +142,23 @@ class FolderCatalog:
             raise NotFound("no store was named, and this server has many: name one")
         return name
 
-    def path(self, name: str) -> Path:
+    def locate(self, name: str) -> Path:
         """Return the file of a store, or raise `NotFound`; no name leads out of the folder."""
-        path = self._file(name) if _NAME.fullmatch(name) else None
+        path = self._file(name) if is_name(name) else None
         if path is None or not path.is_file():
             raise self.missing(name)
         return path
+
+    def describe(self, name: str) -> str:
+        """Return where a store is, for people."""
+        return str(self.locate(name))
+
+    def own(self, name: str, address: str) -> OwnerLock:
+        """Take the lock of a store's owner."""
+        return OwnerLock.acquire(self._file(name), address)
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""
 
     def missing(self, name: str) -> NotFound:
         """Return the error of a store that is not there."""
@@ -124,7 +168,7 @@ class FolderCatalog:
         """Return the names of all stores, in order."""
         files = [path.name for path in self.folder.glob(f"*{SUFFIX}") if path.is_file()]
         names = [file.removesuffix(SUFFIX) for file in files]
-        return sorted(name for name in names if _NAME.fullmatch(name))
+        return sorted(filter(is_name, names))
 
     def check_readable(self) -> None:
         """Raise `Unavailable` if the folder cannot be listed."""
@@ -144,7 +188,7 @@ class FolderCatalog:
 
     def rename(self, old: str, new: str) -> None:
         """Give a store that nobody has open another name."""
-        path, target = self.path(old), self._file(check_name("new", new))
+        path, target = self.locate(old), self._file(check_name("new", new))
         if path == target:
             raise InvalidInput("new", f"{short_repr(new)} is its name already: give another one")
         with self._owning(path, target):
@@ -152,13 +196,13 @@ class FolderCatalog:
 
     def drop(self, name: str) -> RemovedStore:
         """Remove a store that nobody has open, for good."""
-        path = self.path(name)
+        path = self.locate(name)
         with self._owning(path):
             return store_files.remove(name, path)
 
     def summarize(self, name: str) -> StoreSummary:
         """Return the size of a store, its commits and its owner."""
-        return store_files.summarize(name, self.path(name))
+        return store_files.summarize(name, self.locate(name))
 
     def summaries(self) -> Iterator[StoreSummary]:
         """Yield the summaries of all stores, in the order of their names."""
@@ -192,11 +236,18 @@ class FileCatalog:
         """Return the name of the file for the empty name."""
         return name or self._name
 
-    def path(self, name: str) -> Path:
+    def locate(self, name: str) -> Path:
         """Return the file, or raise `NotFound` for the name of another store."""
         if name != self._name:
             raise self.missing(name)
         return self._path
+
+    def own(self, name: str, address: str) -> OwnerLock:
+        """Take the lock of the store's owner."""
+        return OwnerLock.acquire(self.locate(name), address)
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""
 
     def missing(self, name: str) -> NotFound:
         """Return the error of a store that is not there."""

@@ -42,15 +42,15 @@ from memoranda.model.limits import Limits, check_integer, check_seconds, short_r
 from memoranda.model.trace import may_record_spans
 from memoranda.sdk.lanes import LaneLoad, LanePool, Lanes
 from memoranda.sdk.local.async_calls import AsyncLocalCalls
-from memoranda.sdk.open import open_core
+from memoranda.sdk.open import check_driver, open_core
 from memoranda.sdk.shared_threads import SharedThreads
 from memoranda.sdk.store_files import RemovedStore
 from memoranda.search.vectors.embedder import AUTO, EmbedderSpec
 from memoranda.server.folders import error_without
-from memoranda.server.store_catalog import Catalog, FileCatalog, FolderCatalog
+from memoranda.server.store_catalog import Catalog, FileCatalog, FolderCatalog, Ownership
 from memoranda.server.store_totals import StoreTotals
 from memoranda.storage.memory_budget import MemoryBudget
-from memoranda.storage.owner_lock import OwnerLock
+from memoranda.storage.postgres.database_url import parse_database
 from memoranda.storage.store_url import Url, file_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class StoreOptions(msgspec.Struct, frozen=True):
 class OpenStore:
     """A store that is open, for as long as it is pinned."""
 
-    def __init__(self, name: str, core: Core, pool: LanePool, owner: OwnerLock | None) -> None:
+    def __init__(self, name: str, core: Core, pool: LanePool, owner: Ownership | None) -> None:
         self.name = name
         self.core = core
         self._lanes = Lanes(pool=pool)
@@ -125,6 +125,11 @@ class OpenStore:
     async def run_long(self, work: Callable[[], Result]) -> Result:
         """Do long work on the store, in the lane of long calls; raise `StoreBusy` if it is full."""
         return await self._lanes.submit_call("long", work)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another server owns it by now, so that it is to be closed here."""
+        return self._owner is not None and self._owner.is_lost
 
     def close(self) -> None:
         """Close the store and let others own it; called in a thread."""
@@ -227,9 +232,18 @@ class StoreSet:
         """Return a set of one store, which is created by its first use if it is not there."""
         return cls(FileCatalog(file_of("url", path)), options or StoreOptions())
 
+    @classmethod
+    def in_database(cls, url: str, options: StoreOptions | None = None) -> StoreSet:
+        """Return the stores of a PostgreSQL database, or the one store that the URL names."""
+        check_driver()
+        from memoranda.server.database_catalog import DatabaseCatalog
+
+        options = options or StoreOptions()
+        return cls(DatabaseCatalog(parse_database("stores", url), options.address), options)
+
     @property
-    def folder(self) -> Path:
-        """Where the stores are."""
+    def folder(self) -> Path | None:
+        """Where the stores are; None: in a database."""
         return self._catalog.folder
 
     def use(self, name: str, *, names_folder: bool = True) -> Use:
@@ -296,7 +310,11 @@ class StoreSet:
     async def close_idle(self) -> None:
         """Close the stores that were not used for a while."""
         deadline = self._clock.monotonic() - self._idle_seconds
-        idle = [entry for entry in self._unused() if entry.used_at <= deadline]
+        idle = [
+            entry
+            for entry in self._unused()
+            if entry.used_at <= deadline or (entry.store is not None and entry.store.is_lost)
+        ]
         await _finished(*map(self._start_closing, idle))
 
     async def trim(self) -> None:
@@ -324,6 +342,7 @@ class StoreSet:
                 break
         while self._entries:
             await _finished(*map(self._start_closing, self._entries.values()))
+        await asyncio.to_thread(self._catalog.close)
         self._threads.shutdown(wait=False)
         await asyncio.to_thread(self._shared.close)
 
@@ -338,6 +357,8 @@ class StoreSet:
             if entry is None:
                 entry = self._entries[name] = _Entry(name)
                 entry.opening = self._start(self._open_entry(entry))
+            if entry.store is not None and entry.store.is_lost and not entry.pins:
+                self._start_closing(entry)
             if entry.closing is not None:  # it can be opened again once it is closed
                 await _finished(entry.closing)
                 continue
@@ -381,9 +402,9 @@ class StoreSet:
 
     async def _open_entry(self, entry: _Entry) -> None:
         try:
-            path = await self._run(partial(self._catalog.path, entry.name))
+            location = await self._run(partial(self._catalog.locate, entry.name))
             await self._make_place(entry)
-            entry.store = await self._run(partial(self._open_store, entry.name, path))
+            entry.store = await self._run(partial(self._open_store, entry.name, location))
         finally:
             if entry.store is None:
                 self._remove(entry)
@@ -405,29 +426,29 @@ class StoreSet:
             )
         await _finished(self._start_closing(unused))
 
-    def _open_store(self, name: str, path: Path) -> OpenStore:
+    def _open_store(self, name: str, location: Url) -> OpenStore:
         """Open a store and become its owner; called in a thread."""
         try:
-            owner = OwnerLock.acquire(path, self._options.address)
+            owner = self._catalog.own(name, self._options.address)
         except StoreReadOnly:
-            if os.access(path.parent, os.W_OK):
+            if not isinstance(location, Path) or os.access(location.parent, os.W_OK):
                 raise
             # Where nothing can be written, nobody writes, and a reader need not be the owner.
-            core = self._open_core(name, path, read_only=True)
+            core = self._open_core(name, location, read_only=True)
             return OpenStore(name, core, self._shared.lanes, None)
         is_open = False
         try:
-            store = OpenStore(name, self._open_core(name, path), self._shared.lanes, owner)
+            store = OpenStore(name, self._open_core(name, location), self._shared.lanes, owner)
             is_open = True
         finally:
             if not is_open:
                 owner.release()
         return store
 
-    def _open_core(self, name: str, path: Path, *, read_only: bool = False) -> Core:
+    def _open_core(self, name: str, location: Url, *, read_only: bool = False) -> Core:
         options = self._options
         core = open_core(
-            path,
+            location,
             clock=options.clock,
             ids=options.ids,
             limits=options.limits,

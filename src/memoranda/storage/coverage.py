@@ -18,6 +18,7 @@ import msgspec
 
 from memoranda.errors import PermissionDenied
 from memoranda.model.coverage import Coverage
+from memoranda.storage.owner_lock import Owner
 from memoranda.storage.port import Engine, Reader, Result, Row
 
 _PREFIX = "covered:"
@@ -136,6 +137,10 @@ class CoveredEngine:
     def name(self) -> str:
         """What people call the store."""
         return self._engine.name
+
+    def owner(self) -> Owner | None:
+        """Return the server process that has the store open for others."""
+        return self._engine.owner()
 
     def reading(self) -> AbstractContextManager[Reader]:
         """Lend a reader of covered rows for the length of a block."""

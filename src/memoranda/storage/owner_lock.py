@@ -47,11 +47,20 @@ class Owner(msgspec.Struct, frozen=True):
     """Where it serves, or the command that it runs."""
     since: str = ""
 
+    def is_process(self, pid: int) -> bool:
+        """Say whether it is a process of this machine."""
+        return self.pid == pid and self.host in ("", socket.gethostname())
+
     def __str__(self) -> str:
         address = f" ({self.address})" if self.address else ""
         host = f" on {self.host}" if self.host else ""
         since = f", since {self.since}" if self.since else ""
         return f"process {self.pid or 'unknown'}{host}{address}{since}"
+
+
+def this_process(address: str) -> Owner:
+    """Return this process, as the owner of a store."""
+    return Owner(os.getpid(), socket.gethostname(), address, to_rfc3339(SystemClock().now()))
 
 
 def owner_file(store: Path) -> Path:
@@ -62,6 +71,9 @@ def owner_file(store: Path) -> Path:
 
 class OwnerLock:
     """The lock of a store's owner, from `acquire` to `release`."""
+
+    is_lost = False
+    """Nobody can take it from its owner."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -119,10 +131,8 @@ def read_owner(store: Path) -> Owner | None:
 
 
 def _write(descriptor: int, address: str) -> None:
-    since = to_rfc3339(SystemClock().now())
-    owner = Owner(os.getpid(), socket.gethostname(), address, since)
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, msgspec.json.encode(owner), 0)
+    os.pwrite(descriptor, msgspec.json.encode(this_process(address)), 0)
 
 
 def _names(path: Path, descriptor: int) -> bool:

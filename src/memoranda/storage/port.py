@@ -16,6 +16,7 @@ import msgspec
 from memoranda.errors import Unavailable
 from memoranda.model.coverage import Coverage
 from memoranda.model.histogram import Histogram
+from memoranda.storage.owner_lock import Owner
 
 # Findings: results of health checks.
 
@@ -296,6 +297,10 @@ class Engine(Protocol):
 
     def footprint(self) -> StorageSize:
         """Return the sizes of the store's files."""
+        ...
+
+    def owner(self) -> Owner | None:
+        """Return the server process that has the store open for others; None: there is none."""
         ...
 
     def purge(self, progress: Progress | None = None) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
+from urllib.parse import quote
 
+import psycopg
 import pytest
 
 import memoranda
-from tests.postgres_server import new_store_url
+from memoranda.errors import StoreBusy
+from memoranda.storage.postgres.database_url import parse_database
+from tests.postgres_server import new_database, new_store_url
+from tests.server_process import ServerProcess
 from tests.unit.cli.runner import Cli
 
 SECRET = "s3cret"
@@ -56,3 +62,71 @@ def test_a_copy_needs_a_file(url: str, tmp_path: Path) -> None:
     result = Cli(tmp_path).run("restore", tmp_path / "backup.db", "--db", url)
     assert result.exit_code == 2
     assert SECRET not in result.output
+
+
+# A database of stores.
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    """An empty database, whose stores have their indexes in a folder."""
+    url = new_database("memoranda_stores").replace("postgres:@", f"postgres:{SECRET}@")
+    return f"{url}{'&' if '?' in url else '?'}index={quote(str(tmp_path / 'index'))}"
+
+
+def test_stores_of_a_database_are_created_listed_renamed_and_dropped(
+    database: str, tmp_path: Path
+) -> None:
+    cli = Cli(tmp_path)
+    cli.env["MEMORANDA_STORES"] = database
+    assert cli.rows("stores", "list") == []
+    created = cli.row("stores", "create", "acme")
+    assert created["path"].endswith("?store=acme")
+    assert SECRET not in str(created)
+    cli.row("write", "k", '{"n": 1}', "--db", f"{database}&store=acme", "--agent", "a1")
+    (row,) = cli.rows("stores", "list")
+    assert (row["name"], row["commits"], row["bytes"], row["owner"]) == ("acme", 1, None, None)
+    assert cli("stores", "rename", "acme", "globex") == "Renamed acme to globex.\n"
+    assert "--yes: is missing" in cli.fails(2, "stores", "drop", "globex")
+    removed = cli("stores", "drop", "globex", "--yes")
+    assert "with 1 commit" in removed
+    assert SECRET not in removed
+    assert cli.rows("stores", "list") == []
+    problem = cli.fails(2, "stores", "list", "--stores", f"{database}&store=acme")
+    assert "without ?store=" in problem
+    assert SECRET not in problem
+
+
+def test_tokens_of_a_database(database: str, tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    cli.env["MEMORANDA_STORES"] = database
+    cli("stores", "create", "acme")
+    problem = cli.fails(4, "token", "list")
+    assert "no token yet" in problem
+    assert SECRET not in problem
+    cli("token", "create", "--store", "acme", "--agent", "a1", "--can", "read,write")
+    assert [row["store"] for row in cli.rows("token", "list")] == ["acme"]
+    cli("stores", "rename", "acme", "globex")
+    assert [row["store"] for row in cli.rows("token", "list")] == ["globex"]
+    cli("stores", "drop", "globex", "--yes")
+    assert cli.rows("token", "list")[0]["state"] == "revoked"
+
+
+@pytest.mark.slow
+def test_a_killed_server_is_followed_by_another_when_its_lease_ends(
+    database: str, tmp_path: Path
+) -> None:
+    Cli(tmp_path)("stores", "create", "acme", "--stores", database)
+    with ServerProcess("--stores", database) as first:
+        with memoranda.open(f"grpc://{first.address}/acme") as store:
+            store.write(agent_id="a", key="k", value={"n": 1})
+        first.signal(signal.SIGKILL)
+        first.wait()
+    with ServerProcess("--stores", database) as second:
+        url = f"grpc://{second.address}/acme"
+        with pytest.raises(StoreBusy, match=r"if it is dead, its lease ends in \d+ seconds"):
+            memoranda.open(url)
+        with psycopg.connect(parse_database("url", database).conninfo) as connection:
+            connection.execute("UPDATE memoranda.owner SET expires_at = 0")  # as if time passed
+        with memoranda.open(url) as store:
+            assert store.write(agent_id="a", key="k", value={"n": 2}).commit_ts == 2

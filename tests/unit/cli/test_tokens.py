@@ -110,7 +110,7 @@ def test_a_server_of_one_file(cli: Cli) -> None:
     assert len(cli.rows("token", "list", "--db", cli.db)) == 1
     assert not cli.db.exists()
     error = cli.fails(2, "token", "create", "--store", "acme")
-    assert error == "Error: --store: a server of one file has no other: leave it out\n"
+    assert error == "Error: --store: a server of one store has no other: leave it out\n"
 
 
 def test_a_store_that_is_not_there_yet_is_pointed_out(cli: Cli, stores: Path) -> None:

@@ -394,7 +394,7 @@ class TestRenameAndDrop:
                 await write(store, 1)
             removed = await stores.drop("acme")
             assert removed.files == ("acme.db",)
-            assert removed.bytes > 0
+            assert removed.bytes
             with pytest.raises(NotFound):
                 await stores.drop("acme")
             await create(stores, "acme")

@@ -22,9 +22,10 @@ STORE = 7
 CATALOG = frozenset(
     {"cluster_identity", "column_there", "format_add", "format_read", "schema_create"}
     | {"format_set", "heads_set_format", "schema_lock", "sizes", "table_there", "lock_wait"}
-    | {"head_add", "store_add", "store_find", "table_rows"}
+    | {"head_add", "server_time", "store_add", "store_find", "store_list", "store_tables"}
+    | {"table_rows", "table_rows_delete"}
 )
-"""Queries of the database as a whole; `table_rows` is a template, `head_add` of a new store."""
+"""Queries of the database as a whole, of a new store, and templates for any table."""
 COMMANDS = frozenset(
     {"begin", "begin_reading", "commit", "relax", "rollback"}
     | {"trial_begin", "trial_end", "trial_undo"}

@@ -39,6 +39,7 @@ def serve(
 ) -> None:
     """Serve a store, or a folder of stores, over gRPC, HTTP and MCP.
 
+    --stores may be a PostgreSQL database too (postgresql://host/database), and --db a store of one.
     Programs connect with memoranda.open("grpc://HOST:PORT/STORE"), or "http://…" where --http
     listens. The server listens on this
     machine only, unless --grpc or --http says otherwise: then it needs TLS and tokens.
@@ -60,6 +61,7 @@ def serve(
     server_settings = ServerSettings(
         folder=server.folder,
         file=server.file,
+        database=server.database,
         host=host,
         port=port,
         http=_http_settings(settings),
@@ -130,7 +132,7 @@ def _tls_files(certificate: str | None, key: str | None, client_ca: str | None) 
 def _announce(server: Server) -> None:
     """Say where the server listens, and how to connect."""
     settings = server.settings
-    what = f"the stores of {settings.folder}" if settings.folder else f"{settings.file}"
+    what = f"the stores of {settings.place}" if settings.serves_many else settings.place
     click.echo(f"Serving {safe(what)} on {server.address}.")
     if server.http_address is not None:
         click.echo(f"HTTP: {http_url(server)} (in a browser: the page)")
@@ -171,7 +173,7 @@ def _announce_json(server: Server) -> None:
 
 def _url(server: Server) -> str:
     scheme = "grpc" if server.settings.tls is None else "grpcs"
-    name = "/STORE" if server.settings.folder else ""
+    name = "/STORE" if server.settings.serves_many else ""
     return f"{scheme}://{server.address}{name}"
 
 
@@ -182,7 +184,7 @@ def http_url(server: Server) -> str:
 
 
 def _mcp_url(server: Server) -> str:
-    path = "/v1/stores/STORE/mcp" if server.settings.folder else "/mcp"
+    path = "/v1/stores/STORE/mcp" if server.settings.serves_many else "/mcp"
     return http_url(server) + path
 
 

@@ -23,8 +23,9 @@ takes_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def stores() -> None:
     """Create, list, rename and drop the stores of a server.
 
-    A store is a tenant: one log, in a file of its own. A running server opens a store when it is
-    used. It owns the store while it has it open, and then nobody renames or drops it.
+    A store is a tenant: one log, in a file of its own or in a PostgreSQL database. A running server
+    opens a store when it is used. It owns the store while it has it open, and then nobody renames
+    or drops it.
     """
 
 
@@ -37,12 +38,13 @@ def create(server: ServerLocation, *, name: str, as_json: bool) -> None:
 
     NAME is 1 to 64 of a-z, 0-9, '.', '_' and '-', and begins with a letter or a digit.
     """
-    catalog = server.catalog()
-    catalog.create(name)
+    with server.catalog() as catalog:
+        catalog.create(name)
+        place = catalog.describe(name)
     if as_json:
-        write_json({"name": name, "path": str(catalog.path(name))})
+        write_json({"name": name, "path": place})
     else:
-        click.echo(f"Created {safe(str(catalog.path(name)))}.")
+        click.echo(f"Created {safe(place)}.")
 
 
 @stores.command("list")
@@ -54,7 +56,8 @@ def list_stores(server: ServerLocation, *, as_json: bool) -> None:
 
     The owner is the server that has the store open.
     """
-    summaries = list(server.catalog().summaries())
+    with server.catalog() as catalog:
+        summaries = list(catalog.summaries())
     if as_json:
         for summary in summaries:
             write_json(summary)
@@ -76,7 +79,8 @@ def rename(server: ServerLocation, *, old: str, new: str, as_json: bool) -> None
 
     No program may have it open. Tokens of this store alone are for its new name then.
     """
-    server.catalog().rename(old, new)
+    with server.catalog() as catalog:
+        catalog.rename(old, new)
     if as_json:
         write_json({"old": old, "new": new})
     else:
@@ -97,8 +101,8 @@ def drop(server: ServerLocation, *, name: str, yes: bool, as_json: bool) -> None
     No program may have it open. Tokens of this store alone are revoked: they would reach a new one
     of the same name. Backups and exported logs elsewhere are not removed.
     """
-    catalog = server.catalog()
-    summary = catalog.summarize(name)
+    with server.catalog() as catalog:
+        summary = catalog.summarize(name)
     if summary.owner is not None:
         raise StoreBusy(
             f"{name!r} is owned by {summary.owner}: stop that server, or wait until it has closed "
@@ -108,12 +112,13 @@ def drop(server: ServerLocation, *, name: str, yes: bool, as_json: bool) -> None
         _confirm(summary)
     with server.existing_tokens() as tokens:  # first: no token may reach a later store of this name
         revoked = tokens.revoke_store(name) if tokens else ()
-    removed = catalog.drop(name)
+    with server.catalog() as catalog:
+        removed = catalog.drop(name)
     if as_json:
         write_json(removed)
     else:
         files = ", ".join(map(safe, removed.files))
-        click.echo(f"Removed {files} ({byte_size(removed.bytes)}), {_commits(summary)}.")
+        click.echo(f"Removed {files}{_size(removed.bytes)}, {_commits(summary)}.")
     if revoked:
         note(f"{plural(len(revoked), 'token')} of it revoked")
 
@@ -122,9 +127,13 @@ def _confirm(summary: StoreSummary) -> None:
     """Ask the user to confirm; without a terminal, --yes is required."""
     if not is_interactive():
         raise InvalidInput("confirm", "is missing: give it to remove a store, which nothing undoes")
-    size = byte_size(summary.bytes)
-    text = f"Remove the store {safe(summary.name)} ({size}), {_commits(summary)}, for good?"
+    size = _size(summary.bytes)
+    text = f"Remove the store {safe(summary.name)}{size}, {_commits(summary)}, for good?"
     click.confirm(text, abort=True, err=True)
+
+
+def _size(number: int | None) -> str:
+    return "" if number is None else f" ({byte_size(number)})"
 
 
 def _commits(summary: StoreSummary) -> str:
@@ -139,7 +148,7 @@ def _row(summary: StoreSummary) -> Row:
     last = summary.last_committed_at
     return {
         "store": summary.name,
-        "size": byte_size(summary.bytes),
+        "size": "" if summary.bytes is None else byte_size(summary.bytes),
         "commits": "?" if summary.commits is None else summary.commits,
         "last commit": "" if last is None else f"{last:%Y-%m-%d %H:%M:%S}Z",
         "owner": summary.owner or "",

@@ -161,9 +161,9 @@ def revoke(server: ServerLocation, *, token_id: str, as_json: bool) -> None:
 
 def _store_of(server: ServerLocation, store: str | None) -> str | None:
     """Return the store that a token reaches; None: all."""
-    if server.folder is None:
+    if not server.has_many:
         if store is not None:
-            raise InvalidInput("store", "a server of one file has no other: leave it out")
+            raise InvalidInput("store", "a server of one store has no other: leave it out")
         return None
     if store is None:
         raise InvalidInput("store", "is missing: name the store, or '*' for all of the folder")

@@ -66,15 +66,18 @@ def serve_page(
     from memoranda.server.process import serve
     from memoranda.server.serving import ServerSettings
     from memoranda.server.stores import StoreOptions
+    from memoranda.storage.postgres.database_url import is_database_url
     from memoranda.storage.store_url import file_of
 
-    is_folder = Path(location).is_dir()
-    file = None if is_folder else file_of("url", location)
+    is_database = is_database_url(location)
+    is_folder = not is_database and Path(location).is_dir()
+    file = None if is_folder or is_database else file_of("url", location)
     if file is not None and not file.exists():
         raise NotFound(f"there is no store {file}: `memoranda demo` makes one to look at")
     settings = ServerSettings(
         folder=Path(location) if is_folder else None,
         file=file,
+        database=location if is_database else None,
         host=_HOST,
         port=0,
         http=HttpSettings(host=_HOST, port=port),
@@ -90,7 +93,7 @@ def _announce(server: Server, *, as_json: bool, browser: bool) -> None:
     if as_json:
         write_json({"url": address})
     else:
-        click.echo(f"The page of {safe(str(server.settings.file or server.settings.folder))}:")
+        click.echo(f"The page of {safe(server.settings.place)}:")
         click.echo(f"  {address}")
         click.echo("Press Ctrl-C to stop.")
     sys.stdout.flush()

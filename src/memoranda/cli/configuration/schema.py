@@ -121,7 +121,9 @@ class Configuration(Section, frozen=True, kw_only=True):
     """The whole file."""
 
     db: Annotated[Path, Meta(description="The store: a path, or a URL of a server's store.")] = None
-    stores: Annotated[Path, Meta(description="The folder of the server's stores.")] = None
+    stores: Annotated[
+        Path, Meta(description="The folder or the database of the server's stores.")
+    ] = None
     agent: Annotated[Text, Meta(description="The agent that acts, and whose data is read.")] = None
     namespace: Annotated[str, Meta(description="The namespace, such as team/eng.")] = "default"
     embedder: Annotated[

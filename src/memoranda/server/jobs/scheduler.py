@@ -43,7 +43,7 @@ class Scheduler:
         history: JobHistory,
         control: Place,
         clock: Clock,
-        folders: Sequence[Path] = (),
+        folders: Sequence[Path | None] = (),
     ) -> None:
         self._runners = [_Runner(job, stores, history, control, clock, folders) for job in jobs]
         self._tasks: list[asyncio.Task[None]] = []
@@ -103,7 +103,7 @@ class _Runner:
         history: JobHistory,
         control: Place,
         clock: Clock,
-        folders: Sequence[Path],
+        folders: Sequence[Path | None],
     ) -> None:
         self.job = job
         self.counts: Counter[Outcome] = Counter()

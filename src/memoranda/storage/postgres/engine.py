@@ -25,6 +25,7 @@ from memoranda import errors
 from memoranda.model.clock import SystemClock
 from memoranda.model.histogram import Histogram
 from memoranda.model.limits import plain_text, short_repr
+from memoranda.storage.owner_lock import Owner
 from memoranda.storage.port import (
     Check,
     Engine,
@@ -45,6 +46,7 @@ from memoranda.storage.postgres.catalog import StoreCatalog
 from memoranda.storage.postgres.connection import Connection, connect, is_outdated
 from memoranda.storage.postgres.copy_to_file import copy_rows
 from memoranda.storage.postgres.database_url import DatabaseUrl
+from memoranda.storage.postgres.lease import read_owner
 from memoranda.storage.postgres.optimistic import OptimisticWriter, Outdated
 from memoranda.storage.postgres.replica import Position, ReplicaPool, read_position
 from memoranda.storage.postgres.schema import Schema
@@ -131,9 +133,8 @@ class PostgresEngine:
             database = unless_open.enter_context(closing(connect(url.conninfo)))
             session = Session(database, self._statements)
             Schema(session).prepare(create=create and not read_only)
-            self._store_id, self._token = StoreCatalog(session).find(
-                url.store, create=create and not read_only
-            )
+            row = StoreCatalog(session).find(url.store, create=create and not read_only)
+            self._store_id, self._token = row.store_id, row.token
             folder = url.index or _cache_folder()
             self._side = SideIndex(folder / f"{self._token}.db", sqlite_queries)
             unless_open.callback(self._side.close)
@@ -413,6 +414,12 @@ class PostgresEngine:
             version = reader.database.info.server_version
         server = f"PostgreSQL {version // 10_000}.{version % 10_000}"
         return fine("store", f"a Memoranda store of format {FORMAT} in {server}")
+
+    def owner(self) -> Owner | None:
+        """Return the server process whose lease of the store lasts."""
+        with self.reading() as reader:
+            entry = read_owner(Session(reader.database, self._statements), self._store_id)
+        return None if entry is None else entry[0]
 
     def footprint(self) -> StorageSize:
         """Return the sizes of the tables, of all stores in the database."""

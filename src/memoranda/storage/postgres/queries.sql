@@ -179,7 +179,27 @@ SELECT
 
 -- name: store_find
 -- Find a store by its name.
-SELECT store.store_id, store.token FROM memoranda.store AS store WHERE store.name = :name
+SELECT store.store_id, store.name, store.token, store.location
+FROM memoranda.store AS store WHERE store.name = :name
+
+-- name: store_list
+-- List all stores in the order of their names.
+SELECT store.store_id, store.name, store.token, store.location
+FROM memoranda.store AS store ORDER BY store.name
+
+-- name: store_rename
+-- Give a store another name.
+UPDATE memoranda.store AS store SET name = :name WHERE store.store_id = :store_id
+
+-- name: store_tables
+-- List the tables that have rows of stores, the names of stores last.
+SELECT own.table_name FROM information_schema.columns AS own
+WHERE own.table_schema = 'memoranda' AND own.column_name = 'store_id'
+ORDER BY own.table_name = 'store', own.table_name
+
+-- name: table_rows_delete
+-- Delete every row of a store from a table; TABLE_NAME stands for the table.
+DELETE FROM memoranda.TABLE_NAME WHERE store_id = :store_id
 
 -- name: store_add
 -- Add a store; nothing happens if another process adds one at the same time.
@@ -189,6 +209,34 @@ ON CONFLICT DO NOTHING RETURNING store_id
 -- name: head_add
 -- Add the row that the writers of a new store lock.
 INSERT INTO memoranda.head (store_id, stamp, format) VALUES (:id, 0, :format)
+
+-- name: server_time
+-- Read the clock of the server, in microseconds since 1970.
+SELECT CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) * 1000000 AS BIGINT)
+
+-- name: owner_take
+-- Become the owner of a store, unless another one's lease lasts.
+INSERT INTO memoranda.owner AS owner (store_id, holder, process, expires_at)
+VALUES (:store_id, :holder, :process, :expires_at)
+ON CONFLICT (store_id) DO UPDATE
+SET holder = EXCLUDED.holder, process = EXCLUDED.process, expires_at = EXCLUDED.expires_at
+WHERE owner.expires_at <= :now
+RETURNING owner.store_id
+
+-- name: owner_renew
+-- Stay the owner of a store; no row is returned if another one has become it.
+UPDATE memoranda.owner AS owner SET expires_at = :expires_at
+WHERE owner.store_id = :store_id AND owner.holder = :holder
+RETURNING owner.store_id
+
+-- name: owner_release
+-- Let others own a store.
+DELETE FROM memoranda.owner AS owner WHERE owner.store_id = :store_id AND owner.holder = :holder
+
+-- name: owner_read
+-- Read which process owns a store, and until when.
+SELECT owner.process, owner.expires_at FROM memoranda.owner AS owner
+WHERE owner.store_id = :store_id AND owner.expires_at > :now
 
 -- name: table_there
 -- Check whether a table exists.

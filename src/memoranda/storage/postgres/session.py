@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import psycopg
 
+from memoranda.errors import Unavailable
 from memoranda.storage.port import Row
-from memoranda.storage.postgres.connection import connect, translate_errors
+from memoranda.storage.postgres.connection import Connection, connect, translate_errors
 from memoranda.storage.postgres.statements import Statements
 
 _NO_STORE = 0
@@ -22,16 +24,24 @@ class Session:
         self.database = database
         self._statements = statements
 
-    def find(self, query: str, *values: object, store_id: int = _NO_STORE) -> Row | None:
-        """Run a statement, and return its first row if it has any."""
-        rows = self.rows(query, *values, store_id=store_id)
+    def find(
+        self, query: str, *values: object, store_id: int = _NO_STORE, table: str = ""
+    ) -> Row | None:
+        """Run a statement, and return its first row if it has any.
+
+        `table` is the name of a table of ours, in a statement that is a template.
+        """
+        rows = self.rows(query, *values, store_id=store_id, table=table)
         return rows[0] if rows else None
 
-    def rows(self, query: str, *values: object, store_id: int = _NO_STORE) -> list[Row]:
+    def rows(
+        self, query: str, *values: object, store_id: int = _NO_STORE, table: str = ""
+    ) -> list[Row]:
         """Run a statement, and return its rows."""
         statement = self._statements.own(query)
+        text = statement.text.replace("TABLE_NAME", table)
         with translate_errors():
-            cursor = self.database.execute(statement.text, statement.bind(values, store_id))
+            cursor = self.database.execute(text, statement.bind(values, store_id))
             return cursor.fetchall() if cursor.description else []
 
     def run_script(self, text: str) -> None:
@@ -44,6 +54,19 @@ class Session:
         """Commit what the block does, or nothing of it."""
         with translate_errors(), self.database.transaction():
             yield
+
+    def server_time(self) -> int:
+        """Return the time of the server, in microseconds since 1970."""
+        row = self.find("server_time")
+        assert row is not None, "a server has a clock"
+        return int(row[0])
+
+    def reader(self, store_id: int) -> Connection:
+        """Return a reader of one store, without its index."""
+        return Connection(self.database, self._refuse, self._statements, store_id, None)
+
+    def _refuse(self) -> NoReturn:
+        raise Unavailable("the connection to the database was lost: try again")
 
     def close(self) -> None:
         """Close the connection."""

@@ -27,6 +27,7 @@ from memoranda.model.clock import SystemClock
 from memoranda.model.histogram import Histogram
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.files import keep_private
+from memoranda.storage.owner_lock import Owner, read_owner
 from memoranda.storage.port import (
     Check,
     Engine,
@@ -130,6 +131,10 @@ class StoreFile(ABC):
     def place(self, field: str, draft: Path, path: Path) -> None:
         """Give a copy its name, unless a journal that is not its own is beside that name."""
         place_file(field, draft, path)
+
+    def owner(self) -> Owner | None:
+        """Return the process that has the owner's lock of the file."""
+        return None if self._path is None else read_owner(self._path)
 
     def footprint(self) -> StorageSize:
         """Return the sizes of the file and of its write-ahead log."""
