@@ -26,8 +26,8 @@ test: $(VENV)/.test  ## check style, types, layers and generated files, and run 
 test-fast: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
-test-slow: $(VENV)/.test  ## run the tests that take minutes; SEED=n draws other kills and faults
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow
+test-slow: $(VENV)/.test  ## run the tests that take minutes; SEED=n draws other kills and faults, WHOLE=1 runs campaigns in full
+	$(if $(WHOLE),MEMORANDA_TEST_WHOLE=1) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow
 	$(BIN)/python -m tests.torture --seed $(or $(SEED),1) --kills 200 --power-loss 200 --faults 100 --interrupts 2000 --tamperings 300 --contests 1 --fuzz 8000 --server-kills 20
 
 torture: $(VENV)/.test  ## run thousands of kills, power losses and tamperings; SEED=n repeats a run

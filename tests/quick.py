@@ -1,12 +1,32 @@
-"""What `make test` runs of a test that is long: a part. All of it is slow."""
+"""What `make test` and `make test-slow` run of a test that is long: a part.
+
+`make test-slow` runs all tests, but of campaigns a fourth; with `WHOLE=1` it runs all of them.
+"""
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Container, Iterable
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+
+IS_WHOLE = bool(os.environ.get("MEMORANDA_TEST_WHOLE"))
+"""Whether campaigns are run in full."""
+SHARE = 1 if IS_WHOLE else 4
+"""One of so many cases of a campaign is tried."""
+
+
+def some(count: int) -> int:
+    """Return how many of so many cases of a campaign to try."""
+    return max(count // SHARE, 1)
+
+
+def some_of(cases: range) -> range:
+    """Return cases of a campaign, evenly spread; by chance, other ones in another run."""
+    return cases[random.randrange(SHARE) :: SHARE]
 
 
 def only(quick: Container[object], values: Iterable[object]) -> list[Any]:

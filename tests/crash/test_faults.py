@@ -27,7 +27,7 @@ from tests.crash.checks import read_log
 from tests.crash.client import Client, stage
 from tests.crash.stores import scratch, wal_of
 from tests.crash.trials import Trial, fault_campaign, make_template
-from tests.quick import only
+from tests.quick import only, some_of
 
 NAMES = ("first", "second")
 
@@ -46,9 +46,9 @@ CASES = {
     "truncate error": ("truncate", 0, 1, (Unavailable, CommitUnknown)),
     "delete error": ("delete", 0, 1, (Unavailable, CommitUnknown)),
 }
+"""Kind of call, SQLite's code for what goes wrong, how often, and what a commit may then raise."""
 FEW = ("two sync errors", "read error")
 """The cases `make test` runs."""
-"""Kind of call, SQLite's code for what goes wrong, how often, and what a commit may then raise."""
 
 
 @pytest.fixture
@@ -76,9 +76,9 @@ def test_while_the_log_is_in_the_wal_only(folder: Path, template: Path, case: st
 
 
 def commit_with_faults(folder: Path, template: Path, case: str) -> None:
-    """Make each call of a kind fail in turn, until there are no more."""
+    """Make calls of a kind fail in turn, until there are no more."""
     kind, code, times, allowed = CASES[case]
-    for nth in range(1, 1_000):
+    for nth in some_of(range(1, 1_000)):
         trial = Trial(folder / str(nth), template)
         client = trial.open()
         trial.vfs.fail(kind, nth, code=code, times=times)
@@ -129,7 +129,7 @@ def outcome(work: Callable[[], object]) -> MemorandaError | None:
 @pytest.mark.slow
 def test_while_creating(folder: Path, case: str) -> None:
     kind, code, times, allowed = CASES[case]
-    for nth in range(1, 1_000):
+    for nth in some_of(range(1, 1_000)):
         trial = Trial(folder / str(nth))
         trial.vfs.fail(kind, nth, code=code, times=times)
         error = outcome(trial.open)
@@ -148,7 +148,7 @@ def test_while_creating(folder: Path, case: str) -> None:
 @pytest.mark.slow
 def test_while_rebuilding(folder: Path, template: Path, case: str) -> None:
     kind, code, times, allowed = CASES[case]
-    for nth in range(1, 1_000):
+    for nth in some_of(range(1, 1_000)):
         trial = Trial(folder / str(nth), template)
         client = trial.open()
         trial.vfs.fail(kind, nth, code=code, times=times)
@@ -218,7 +218,7 @@ class TestFailedSync:
     @pytest.mark.parametrize("times", only([2], [1, 2, 3]))
     @pytest.mark.slow
     def test_trouble_while_settling_it(self, trial: Trial, kind: str, times: int) -> None:
-        for nth in range(1, 1_000):
+        for nth in some_of(range(1, 1_000)):
             again = Trial(trial.folder / str(nth), trial.path)
             client = again.open()
             client.commit("first")

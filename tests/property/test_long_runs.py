@@ -11,6 +11,7 @@ from tests.property.test_graph_machine import GraphMachine, LongTimelinesMachine
 from tests.property.test_memory_machine import MemoryMachine
 from tests.property.test_store_machine import StoreMachine
 from tests.property.test_subscription_machine import SubscriptionMachine
+from tests.quick import some
 
 
 @pytest.mark.slow
@@ -27,7 +28,7 @@ from tests.property.test_subscription_machine import SubscriptionMachine
 )
 def test_long_runs(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:
     longer = settings(
-        max_examples=examples,
+        max_examples=some(examples),
         stateful_step_count=steps,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],

@@ -18,7 +18,7 @@ from memoranda.testing import memory_store
 from memoranda.why import stale
 from tests.work import Work, counted, grows_with
 
-FEW, TIMES = 60, 8
+FEW, TIMES = 30, 8
 START = datetime(2020, 1, 1, tzinfo=UTC)
 
 

@@ -22,11 +22,12 @@ from memoranda.server.http.openapi import document
 from memoranda.server.http.settings import HttpSettings
 from memoranda.wire.over_http import MESSAGE_MEDIA, WRITES
 from tests.patience import HANG_SECONDS
+from tests.quick import some
 from tests.server_process import ServerThread
 
 CASES = 2_000
 """How many requests there must have been."""
-EXAMPLES = 10
+EXAMPLES = some(12)
 """Requests for each operation that are made by chance, besides those that cover its schema."""
 HOOKS = """
 import schemathesis
