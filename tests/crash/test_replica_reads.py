@@ -13,8 +13,9 @@ import pytest
 
 import memoranda
 from memoranda import InvalidInput, ReplicaBehind, Store, Unavailable
+from memoranda.storage.postgres.database_url import parse_database_url
 from tests.crash.postgres_pair import Pair
-from tests.patience import LONG_SECONDS
+from tests.patience import HANG_SECONDS, LONG_SECONDS, wait_until
 from tests.postgres_server import new_store_url
 
 pytestmark = pytest.mark.slow
@@ -127,6 +128,21 @@ def test_a_commit_of_another_process_is_waited_for(
         assert value_of(reader.bind(min_commit=receipt.commit_ts)) == 2
         with pytest.raises(ReplicaBehind, match="commit 99 must be seen"):
             value_of(reader.bind(min_commit=99).bind(namespace="default"))
+
+
+def test_a_subscription_to_a_standby_polls(pair: Pair, url: str) -> None:
+    """A standby has no LISTEN."""
+    name = parse_database_url("url", url).store
+    with memoranda.open(url, embedder=None) as writer:
+        receipt = writer.write(agent_id=AGENT, key="k", value={"n": 1})
+        store_there = f"SELECT 1 FROM memoranda.store WHERE name = '{name}'"
+        wait_until(lambda: pair.standby.execute(store_there) != [])
+        standby = f"{pair.standby.url}&store={name}&index={pair.folder}/standby"
+        with memoranda.open(standby, embedder=None, read_only=True) as store:
+            events = store.subscribe(agent_id=AGENT, after_commit=0, timeout=HANG_SECONDS)
+            assert next(events).commit_ts == receipt.commit_ts
+            last = writer.write(agent_id=AGENT, key="k", value={"n": 2}).commit_ts
+            assert next(events).commit_ts == last
 
 
 def test_it_holds_for_asyncio(url: str, options: dict[str, Any]) -> None:

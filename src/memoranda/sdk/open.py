@@ -188,6 +188,7 @@ def open_core(
         create=create,
         allow_network_file_system=allow_network_file_system,
         read_only=_check_read_only(read_only, signer),
+        shared=shared,
     )
     core = _assemble(
         engine,
@@ -214,6 +215,7 @@ def open_engine(
     migrate: bool = True,
     read_only: bool = False,
     lock_wait_ms: int | None = None,
+    shared: SharedThreads | None = None,
 ) -> Engine:
     """Return the engine for a URL, without the components of a store.
 
@@ -226,6 +228,7 @@ def open_engine(
             create=create,
             read_only=read_only,
             lock_wait_ms=lock_wait_ms,
+            shared=shared,
         )
     path = path_of("url", url)
     if read_only and path is None:
@@ -242,12 +245,16 @@ def open_engine(
     )
 
 
-def _open_in_database(url: DatabaseUrl, **options: Any) -> Engine:
+def _open_in_database(url: DatabaseUrl, shared: SharedThreads | None, **options: Any) -> Engine:
     """Return the engine of a store in PostgreSQL, whose driver is loaded only here."""
     check_driver()
     from memoranda.storage.postgres.engine import PostgresEngine
+    from memoranda.storage.postgres.wakeups import DatabaseWakeups
 
-    return PostgresEngine(url, sqlite_queries=load_queries(), **options)
+    wakeups = None
+    if shared is not None:
+        wakeups = shared.wakeups.setdefault(url.conninfo, DatabaseWakeups(url.conninfo))
+    return PostgresEngine(url, sqlite_queries=load_queries(), wakeups=wakeups, **options)
 
 
 def check_driver() -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from memoranda.sdk.lanes import LanePool
 from memoranda.search.shared_workers import SharedWorkers
 from memoranda.search.vectors.embedder import AUTO, EmbedderSpec
+
+if TYPE_CHECKING:
+    from memoranda.storage.postgres.wakeups import DatabaseWakeups  # it loads psycopg
 
 _LEADERS = 16
 """Stores that write at a time. A leader mostly waits for the disk, and where another process has
@@ -23,9 +27,13 @@ class SharedThreads:
         """Where batches of commits are written."""
         self.workers = SharedWorkers(embedder)
         """Where documents are indexed and embedded."""
+        self.wakeups: dict[str, DatabaseWakeups] = {}
+        """Announcements of commits, by database: its stores share a connection."""
 
     def close(self) -> None:
         """Let the threads end; the stores are closed already."""
         self.lanes.close()
         self.leaders.shutdown(wait=False)
         self.workers.close()
+        for wakeups in self.wakeups.values():
+            wakeups.close()

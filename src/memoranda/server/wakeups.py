@@ -69,6 +69,7 @@ class StoreWakeup:
         while True:
             await asyncio.sleep(POLL_SECONDS)
             with suppress(MemorandaError):  # the subscriptions find it themselves
+                core.engine.listen(core.signal.notify)
                 core.signal.note_head(await self._calls.run(core.head))
 
 

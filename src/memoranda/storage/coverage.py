@@ -155,5 +155,6 @@ class CoveredEngine:
         raise PermissionDenied("this needs a grant that covers every agent and namespace")
 
     write = write_from = guard_writes = sync = purge = query = copy_to = open_at = _refuse
+    announce = listen = _refuse
     check_definitions = check_structure = scratch = _refuse
     check_vacant = place = documented_views = footprint = identity = diagnose = close = _refuse

@@ -247,6 +247,17 @@ class Engine(Protocol):
         """Wait until every commit of every process is durable."""
         ...
 
+    def announce(self) -> None:
+        """Tell other processes soon that the log has grown, if they can be told; it is a hint."""
+        ...
+
+    def listen(self, wake: Callable[[], None]) -> bool:
+        """Call `wake` when another process announces a commit; return whether that arrives here.
+
+        It lasts for some seconds, and whoever goes on waiting calls it again. It never waits.
+        """
+        ...
+
     def identity(self) -> str:
         """Return an identity of where the log is stored, which a copy does not share."""
         ...

@@ -42,9 +42,9 @@ def test_waiting_ends_without_a_signal() -> None:
 
 def test_one_of_those_who_wait_looks_for_all() -> None:
     signal = Signal()
-    assert [signal.claim_poll(10.0) for _ in range(3)] == [True, False, False]
-    assert not signal.claim_poll(10.0 + POLL_SECONDS / 2)
-    assert [signal.claim_poll(10.0 + POLL_SECONDS) for _ in range(2)] == [True, False]
+    assert [signal.claim_poll(10.0, POLL_SECONDS) for _ in range(3)] == [True, False, False]
+    assert not signal.claim_poll(10.0 + POLL_SECONDS / 2, POLL_SECONDS)
+    assert [signal.claim_poll(10.0 + POLL_SECONDS, POLL_SECONDS) for _ in range(2)] == [True, False]
 
 
 def test_only_news_wakes() -> None:

@@ -27,7 +27,7 @@ CATALOG = frozenset(
 )
 """Queries of the database as a whole, of a new store, and templates for any table."""
 COMMANDS = frozenset(
-    {"begin", "begin_reading", "commit", "relax", "rollback"}
+    {"announce", "begin", "begin_reading", "commit", "listen", "relax", "rollback"}
     | {"trial_begin", "trial_end", "trial_undo"}
 )
 NAMES = sorted(statements.queries().keys() - CATALOG - COMMANDS)

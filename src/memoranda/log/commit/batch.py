@@ -98,6 +98,8 @@ class BatchWriter:
         self._clock = clock
         self._ids = ids
         self.failpoint = failpoint
+        self.announce = engine.announce
+        """Tells other processes of a batch."""
         self.after_batch = after_batch
         """Called after a batch is written and its callers have their outcomes."""
         self.refusals = refusals.Refusals(clock)

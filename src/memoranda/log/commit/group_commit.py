@@ -458,6 +458,7 @@ class Committer:
         self._writer.failpoint("acknowledged")
         self._writer.note_refusals()
         self._signal.notify()
+        self._writer.announce()
         self._writer.after_batch()
 
     def _fill_batch(self, token: LeaderToken, batch: list[PendingCommit]) -> None:

@@ -8,6 +8,8 @@ from memoranda.storage.thread_locks import Wakeup, new_lock
 
 POLL_SECONDS = 0.05
 """Seconds between two reads of the log's head, for commits of other processes."""
+LISTENING_POLL_SECONDS = 1.0
+"""The same while other processes announce their commits, of which one may get lost."""
 SPURIOUS_WAKEUP_BACKOFF = (0.0, 0.002, 0.005, 0.01, 0.02, POLL_SECONDS)
 """Back-off after the n-th spurious wake-up in a row, in seconds. Without it a reader that waits for
 something rare would be busy with every other commit."""
@@ -26,7 +28,7 @@ class Signal:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._next_poll = 0.0
+        self._last_poll = float("-inf")
         self._head = -1
         self._watchers: dict[object, Callable[[], None]] = {}
         self.count = 0
@@ -62,12 +64,15 @@ class Signal:
         with self._lock:
             self._watchers.pop(watcher, None)
 
-    def claim_poll(self, now: float) -> bool:
-        """Return whether the caller should poll the log's head; one of all callers gets True."""
+    def claim_poll(self, now: float, seconds: float) -> bool:
+        """Return whether the caller should poll the log's head; one of all callers gets True.
+
+        The next one gets it `seconds` later, or earlier if it asks for that.
+        """
         with self._lock:
-            if now < self._next_poll:
+            if now < self._last_poll + seconds:
                 return False
-            self._next_poll = now + POLL_SECONDS
+            self._last_poll = now
             return True
 
     def note_head(self, head: int) -> None:

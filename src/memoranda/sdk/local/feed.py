@@ -10,7 +10,7 @@ from memoranda.calls.registry import handle
 from memoranda.calls.subscriptions import Subscribe
 from memoranda.errors import StoreClosed
 from memoranda.log.read.feed import Feed
-from memoranda.log.read.wakeup import POLL_SECONDS
+from memoranda.log.read.wakeup import LISTENING_POLL_SECONDS, POLL_SECONDS
 from memoranda.sdk.feed import EventFeed
 from memoranda.storage.thread_locks import new_lock
 
@@ -18,8 +18,8 @@ from memoranda.storage.thread_locks import new_lock
 class LocalFeed(EventFeed):
     """Reads the log page by page.
 
-    Commits of this process notify its signal. For those of other processes, one of all waiting
-    subscriptions polls the log's head.
+    Commits of this process notify its signal. Other processes announce theirs, where the engine can
+    do that; besides, one of all waiting subscriptions polls the log's head.
     """
 
     poll_seconds = POLL_SECONDS
@@ -40,12 +40,15 @@ class LocalFeed(EventFeed):
 
     def is_poll_due(self, now: float) -> bool:
         """Return whether the caller should poll; one of all waiting ones gets True."""
-        return self.signal.claim_poll(now)
+        is_listening = self._core.engine.listen(self.signal.notify)
+        self.poll_seconds = LISTENING_POLL_SECONDS if is_listening else POLL_SECONDS
+        return self.signal.claim_poll(now, self.poll_seconds)
 
     def open(self) -> Feed:
         """Return the feed, opened now unless it is open: from here on, nothing is missed."""
         with self._filling:
             if self._feed is None:
+                self._core.engine.listen(self.signal.notify)
                 feed: Any = handle(self._core, self._grant, self._call)
                 self._feed = feed
             return self._feed

@@ -53,6 +53,7 @@ from memoranda.storage.postgres.schema import Schema
 from memoranda.storage.postgres.session import Session
 from memoranda.storage.postgres.side_index import SideIndex
 from memoranda.storage.postgres.statements import Statements, queries
+from memoranda.storage.postgres.wakeups import DatabaseWakeups
 from memoranda.storage.scratch import scratch_database
 from memoranda.storage.sqlite.backup import place_file
 from memoranda.storage.sqlite.engine import SqliteEngine
@@ -105,6 +106,7 @@ class PostgresEngine:
         create: bool = True,
         read_only: bool = False,
         lock_wait_ms: int | None = None,
+        wakeups: DatabaseWakeups | None = None,
     ) -> None:
         durability = plain_text("durability", durability)
         if durability not in _DURABILITIES:
@@ -128,6 +130,8 @@ class PostgresEngine:
         self._guard: Callable[[Connection], object] | None = None
         self._writer: Connection | None = None
         self._replica: ReplicaPool | None = None
+        self._wakeups = wakeups or DatabaseWakeups(url.conninfo)
+        self._shares_wakeups = wakeups is not None
         self._owner = os.getpid()
         with ExitStack() as unless_open:
             database = unless_open.enter_context(closing(connect(url.conninfo)))
@@ -351,6 +355,20 @@ class PostgresEngine:
             self._check_writable()
             self._transact(lambda _: None, self._lock_wait_ms, relaxed=False)
 
+    # Wake-ups.
+
+    def announce(self) -> None:
+        """Tell other processes that the log has grown."""
+        self._wakeups.announce(self._store_id, self._send_announcement)
+
+    def listen(self, wake: Callable[[], None]) -> bool:
+        """Call `wake` when another process announces a commit; return whether that arrives here."""
+        return self._wakeups.listen(self._store_id, wake, self._send_announcement)
+
+    def _send_announcement(self, sender: str) -> None:
+        with self.reading() as reader:
+            reader.find("announce", sender)
+
     # The store as a whole.
 
     def identity(self) -> str:
@@ -436,6 +454,9 @@ class PostgresEngine:
         """Close every connection."""
         if self._owner != os.getpid():
             return
+        self._wakeups.forget(self._store_id)
+        if not self._shares_wakeups:
+            self._wakeups.close()
         with self._write_lock:
             if self._is_closed:
                 return

@@ -158,6 +158,14 @@ SELECT 1 / COUNT(*) FROM (
     WHERE head.store_id = :store_id AND head.stamp = :stamp FOR UPDATE
 ) AS own
 
+-- name: announce
+-- Tell whoever listens that the log of the store has grown.
+SELECT PG_NOTIFY('memoranda_' || CAST(:store_id AS BIGINT), :sender)
+
+-- name: listen
+-- Let what is announced on a channel arrive at this connection; CHANNEL_NAME stands for it.
+LISTEN CHANNEL_NAME
+
 -- name: replica_token
 -- Read the token of the store, by which a replica is known.
 SELECT store.token FROM memoranda.store AS store WHERE store.store_id = :store_id

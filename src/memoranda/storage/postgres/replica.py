@@ -257,5 +257,6 @@ class ReplicaReads:
         raise NotImplementedError("this is read from the primary")
 
     write = write_from = guard_writes = sync = purge = query = copy_to = open_at = _refuse
+    announce = listen = _refuse
     check_definitions = check_structure = scratch = trim_readers = _refuse
     check_vacant = place = documented_views = footprint = identity = diagnose = close = _refuse

@@ -68,6 +68,16 @@ class Session:
     def _refuse(self) -> NoReturn:
         raise Unavailable("the connection to the database was lost: try again")
 
+    def listen(self, channel: str) -> None:
+        """Let announcements on a channel arrive here from now on."""
+        self.run_script(self._statements.own("listen").text.replace("CHANNEL_NAME", channel))
+
+    def announcements(self, seconds: float) -> list[tuple[str, str]]:
+        """Wait for announcements; return the channels and payloads of those that arrive."""
+        with translate_errors():
+            arrived = self.database.notifies(timeout=seconds, stop_after=1)
+            return [(announcement.channel, announcement.payload) for announcement in arrived]
+
     def close(self) -> None:
         """Close the connection."""
         self.database.close()

@@ -511,6 +511,13 @@ class SqliteEngine(StoreFile):
             finally:
                 self._writing = False
 
+    def announce(self) -> None:
+        """Do nothing: other processes poll."""
+
+    def listen(self, wake: Callable[[], None]) -> bool:  # noqa: ARG002 - nothing arrives
+        """Return False: whoever waits polls."""
+        return False
+
     def close(self) -> None:
         """Close every connection; the last connection of all processes removes the WAL file."""
         if self._owner != os.getpid():
