@@ -89,6 +89,18 @@ class NodeTable:
             self._nodes[key] = node
         return node
 
+    def look_up(self, reader: Reader, scope: Scope, name: Name) -> NodeRef | None:
+        """Return the node of a name in an agent's own graph; None if there is none yet."""
+        key = (scope.agent_id, scope.namespace, name.kind, name.key)
+        node = self._nodes.get(key)
+        if node is None:
+            graph = self._scopes.look_up(reader, scope.agent_id, scope.namespace)
+            row = graph and reader.find("graph_node_find", graph, name.kind, name.key)
+            if not row:
+                return None
+            node = self._nodes[key] = NodeRef(*row)
+        return node
+
     def graph_of(self, writer: Writer, scope: Scope) -> int:
         """Return the graph of a scope; a new shared graph gets the next id."""
         if scope.agent_id != SHARED_AGENT:

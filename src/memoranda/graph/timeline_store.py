@@ -398,17 +398,18 @@ class TimelineWriter:
         timeline = Timeline(self.writer, *timeline_id)
         if new:
             return _SmallTimeline(timeline, single, [], [])
-        subject, relation = timeline_id
-        rows = self.writer.rows(
-            "graph_timeline_short",
-            subject=subject,
-            relation=relation,
-            limit=SMALL_TIMELINE_STATEMENTS + 1,
-        )
+        rows = read_if_small(self.writer, timeline_id)
         if len(rows) > SMALL_TIMELINE_STATEMENTS:
             return timeline
         statements = [decode_statement(row) for row in rows if row[6] == OPEN_END]
         return _SmallTimeline(timeline, single, sorted(statements, key=_point), [])
+
+
+def read_if_small(reader: Reader, timeline_id: TimelineId) -> list[Row]:
+    """Return the statements of a timeline, or one more than a small one has."""
+    subject, relation = timeline_id
+    limit = SMALL_TIMELINE_STATEMENTS + 1
+    return reader.rows("graph_timeline_short", subject=subject, relation=relation, limit=limit)
 
 
 def _point(statement: Statement[int]) -> TimelinePoint:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,12 @@ from memoranda.graph.retention import GraphRetentionPolicy, GraphTrimmer
 from memoranda.graph.rules import GraphRules
 from memoranda.graph.sharing import FACTS, shared_scope
 from memoranda.graph.timeline import make_statement, times_of
-from memoranda.graph.timeline_store import Timeline, TimelineWriter, withdraw_statements
+from memoranda.graph.timeline_store import (
+    Timeline,
+    TimelineWriter,
+    read_if_small,
+    withdraw_statements,
+)
 from memoranda.log import pages
 from memoranda.log.compaction.retention import RetainedRefs
 from memoranda.log.read.scope_index import ScopeIds
@@ -42,7 +48,7 @@ from memoranda.model.operations.graph import Name
 from memoranda.model.refs import FactRef
 from memoranda.model.scope import Scope
 from memoranda.storage.memory_budget import MemoryBudget
-from memoranda.storage.port import Reader, Writer
+from memoranda.storage.port import Reader, Unread, Writer
 
 _MAX_TRACKED_OPERATIONS = 16
 """The most operations of a commit whose effects are cached.
@@ -146,6 +152,26 @@ class GraphView(View):
     def apply(self, writer: Writer, commit: Commit, /) -> None:
         """Bring the tables from before the commit to after it."""
         self._apply_operations(writer, commit, enumerate(commit.operations), self._graphs_of)
+
+    def rehearse(self, scout: Reader, commit: Commit, /) -> None:
+        """Read the nodes that statements name, and the timelines that they change."""
+        for operation in commit.operations:
+            if isinstance(operation, (Assert, End)):
+                scope = operation.scope
+                with suppress(Unread):
+                    self._nodes.is_single(scout, scope.namespace, operation.relation.key)
+                if operation.object is not None:
+                    self._rehearse_node(scout, scope, operation.object)
+                subject = self._rehearse_node(scout, scope, operation.subject)
+                relation = self._rehearse_node(scout, scope, operation.relation)
+                if subject is not None and relation is not None:
+                    with suppress(Unread):
+                        read_if_small(scout, (subject.root, relation.id))
+
+    def _rehearse_node(self, scout: Reader, scope: Scope, name: Name) -> NodeRef | None:
+        with suppress(Unread):
+            return self._nodes.look_up(scout, scope, name)
+        return None
 
     def places(
         self, reader: Reader, target: Target, viewer: str | None, /

@@ -31,7 +31,7 @@ from memoranda.model.operations import AnyOperation, effective_operation
 from memoranda.model.operations.graph import Name
 from memoranda.model.refs import Ref, Referent
 from memoranda.model.scope import Scope
-from memoranda.storage.port import Reader, Writer
+from memoranda.storage.port import Reader, Unread, Writer
 
 
 class Commit(msgspec.Struct, frozen=True, gc=False):
@@ -168,6 +168,9 @@ class View(ABC):
 
     def drop_caches(self) -> None:  # noqa: B027
         """Drop everything cached from the tables: they may have changed."""
+
+    def rehearse(self, scout: Reader, commit: Commit, /) -> None:  # noqa: B027
+        """Do the reads of `apply`, each part on its own (`Rehearsal` in the storage port)."""
 
     def places(
         self,
@@ -314,6 +317,18 @@ class Decision:
                 error.position = position
                 raise
         return operations
+
+    def rehearse(self, staged: Iterable[object]) -> list[AnyOperation] | None:
+        """Return the operations as `decide`; None if rows are missing for some requests."""
+        rules, deciders = self._rules, self._deciders
+        operations: list[AnyOperation] = []
+        is_complete = True
+        for request in staged:
+            try:
+                operations.extend(rules[deciders[type(request)]].decide(request))
+            except Unread:
+                is_complete = False
+        return operations if is_complete else None
 
     def has_consequences(self, operations: Sequence[AnyOperation]) -> bool:
         """Say whether the operations may need others at the end of their event."""

@@ -390,16 +390,19 @@ LIMIT 1
 -- Return the row number of a transcript.
 SELECT id FROM transcript WHERE transcript_id = :transcript_id
 
+-- name: transcript_last_number
+-- Return the highest row number of a transcript; 0 without transcripts.
+SELECT COALESCE(MAX(id), 0) FROM transcript
+
 -- name: transcript_add
--- Add a transcript, and return its row number.
+-- Add a transcript.
 INSERT INTO transcript (
-    transcript_id, namespace, agent_id, commit_ts, position, created_at, occurred_at, expires_at,
-    size, digest, form, messages_size
+    id, transcript_id, namespace, agent_id, commit_ts, position, created_at, occurred_at,
+    expires_at, size, digest, form, messages_size
 ) VALUES (
-    :transcript_id, :namespace, :agent_id, :commit_ts, :position, :created_at, :occurred_at,
+    :id, :transcript_id, :namespace, :agent_id, :commit_ts, :position, :created_at, :occurred_at,
     :expires_at, :size, :digest, :form, :messages_size
 )
-RETURNING id
 
 -- name: transcript_get
 -- Return a transcript as of a commit, with the compressed size of its content.

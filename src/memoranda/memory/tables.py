@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any
@@ -13,17 +14,26 @@ from memoranda.model import codec, document
 from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.memory import Content, Details
 from memoranda.model.operations import (
+    AddLink,
+    AnyOperation,
     ChangeResidue,
+    Cite,
+    CloseLink,
     MemoryTombstone,
+    Notify,
+    NotifyStale,
     Remember,
     RememberResidue,
+    Resolve,
     Retract,
     Revise,
     StateResidue,
+    Touch,
     TranscriptTombstone,
 )
+from memoranda.model.refs import MemoryRef
 from memoranda.storage.memory_budget import MemoryBudget
-from memoranda.storage.port import Row, WriteBuffer, Writer
+from memoranda.storage.port import Reader, Row, WriteBuffer, Writer
 
 # Row numbers: the integer keys of memories and transcripts in the tables.
 
@@ -32,62 +42,80 @@ _MAX_CACHED_NUMBERS = 20_000
 
 
 class RowNumbers:
-    """Caches row numbers, which never change after their commit."""
+    """Assigns and caches the row numbers of one table, which never change after their commit."""
 
-    def __init__(self, budget: MemoryBudget | None = None) -> None:
-        shares = [None if budget is None else budget.share() for _ in range(2)]
-        self._memories: BoundedCache[str, int] = BoundedCache(_MAX_CACHED_NUMBERS, shares[0])
-        self._transcripts: BoundedCache[str, int] = BoundedCache(_MAX_CACHED_NUMBERS, shares[1])
+    def __init__(self, find: str, find_last: str, budget: MemoryBudget | None = None) -> None:
+        """Name the queries that find the number of an id, and the highest number."""
+        self._find = find
+        self._find_last = find_last
+        share = None if budget is None else budget.share()
+        self._numbers: BoundedCache[str, int] = BoundedCache(_MAX_CACHED_NUMBERS, share)
         self._last: int | None = None
-        """The highest number of a memory; None if it is not known yet."""
+        """The highest number; None if it is not known yet."""
 
-    def assign(self, rows: WriteBuffer, memory_id: str) -> int:
-        """Assign the next number to a new memory."""
+    def assign(self, rows: WriteBuffer, row_id: str) -> int:
+        """Assign the next number to a new row."""
         if self._last is None:
-            row = rows.flush().row("memory_last_number")
+            row = rows.flush().find(self._find_last)
             assert row is not None, "an aggregate returns a row"
             self._last = int(row[0])
         number = self._last + 1
-        self.put(memory_id, number)
+        self.put(row_id, number)
         return number
 
-    def of(self, rows: WriteBuffer, memory_id: str) -> int:
-        """Return a memory's number."""
-        number = self._memories.get(memory_id)
+    def of(self, rows: WriteBuffer, row_id: str) -> int:
+        """Return the number of a row."""
+        number = self._numbers.get(row_id)
         if number is None:
-            row = rows.flush().row("memory_number", memory_id=memory_id)
-            if row is None:
-                raise Corruption(f"the log uses memory {memory_id!r} before it creates it")
-            number = int(row[0])
-            self.put(memory_id, number)
+            number = self.look_up(rows.flush(), row_id)
+            if number is None:
+                raise Corruption(f"the log uses {row_id!r} before it creates it")
         return number
 
-    def of_transcript(self, rows: WriteBuffer, transcript_id: str) -> int:
-        """Return a transcript's number."""
-        number = self._transcripts.get(transcript_id)
+    def look_up(self, reader: Reader, row_id: str) -> int | None:
+        """Return the number of a row; None if there is none."""
+        number = self._numbers.get(row_id)
         if number is None:
-            row = rows.flush().row("transcript_number", transcript_id=transcript_id)
+            row = reader.find(self._find, row_id)
             if row is None:
-                raise Corruption(f"the log uses transcript {transcript_id!r} before it stores it")
+                return None
             number = int(row[0])
-            self.put_transcript(transcript_id, number)
+            self.put(row_id, number)
         return number
 
-    def put(self, memory_id: str, number: int) -> None:
-        """Cache a memory's number."""
+    def put(self, row_id: str, number: int) -> None:
+        """Cache the number of a row."""
         if self._last is not None and number > self._last:
             self._last = number
-        self._memories[memory_id] = number
-
-    def put_transcript(self, transcript_id: str, number: int) -> None:
-        """Cache a transcript's number."""
-        self._transcripts[transcript_id] = number
+        self._numbers[row_id] = number
 
     def forget(self) -> None:
-        """Empty the caches: a number may belong to a commit that was rolled back."""
-        self._memories.clear()
-        self._transcripts.clear()
+        """Empty the cache: a number may belong to a commit that was rolled back."""
+        self._numbers.clear()
         self._last = None
+
+
+def named_memories(operation: AnyOperation) -> Iterator[str]:
+    """Yield the ids of memories whose numbers an operation needs, besides those it changes."""
+    if isinstance(operation, (AddLink, CloseLink)):
+        yield from (operation.source, operation.target)
+    elif isinstance(operation, Cite):
+        yield operation.memory_id
+    elif isinstance(operation, Notify):
+        yield from (operation.dependent_id, operation.invalidated_id, operation.invalidating_id)
+    elif isinstance(operation, NotifyStale):
+        refs = (operation.dependent, operation.evidence)
+        yield from (ref.memory_id for ref in refs if isinstance(ref, MemoryRef))
+        if operation.invalidating_id is not None:
+            yield operation.invalidating_id
+
+
+def changed_memories(operation: AnyOperation) -> Iterator[str]:
+    """Yield the ids of memories whose last state an operation changes."""
+    if isinstance(operation, (Revise, Retract, Touch, Resolve, StateResidue, ChangeResidue)):
+        yield operation.memory_id
+    elif isinstance(operation, (AddLink, CloseLink)):
+        yield from (change.memory_id for change in operation.depths)
 
 
 # State rows: one for each operation that changes a memory. A new row starts as a copy of the last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -30,8 +31,10 @@ from memoranda.memory.tables import (
     add_tombstone,
     add_transcript_tombstone,
     change_residue_values,
+    changed_memories,
     last_state,
     move_title,
+    named_memories,
     restore_owner,
     retraction_values,
     revision_values,
@@ -64,7 +67,7 @@ from memoranda.model.operations import (
 )
 from memoranda.model.refs import MemoryRef, OperationRef, TranscriptRef
 from memoranda.storage.memory_budget import MemoryBudget
-from memoranda.storage.port import Reader, WriteBuffer, Writer
+from memoranda.storage.port import Reader, Unread, WriteBuffer, Writer
 
 
 class MemoryView(View):
@@ -127,7 +130,8 @@ class MemoryView(View):
     )
 
     def __init__(self, budget: MemoryBudget | None = None) -> None:
-        self._numbers = RowNumbers(budget)
+        self._memories = RowNumbers("memory_number", "memory_last_number", budget)
+        self._transcripts = RowNumbers("transcript_number", "transcript_last_number", budget)
         self._settings = SettingsCache()
         self._appliers: Mapping[type, Callable[[WriteBuffer, OperationStamp, Any], None]] = {
             Remember: self._remember,
@@ -184,6 +188,21 @@ class MemoryView(View):
                 applier(rows, OperationStamp(commit_ts, position, time), operation)
         rows.flush()
 
+    def rehearse(self, scout: Reader, commit: Commit, /) -> None:
+        """Read the numbers of what a commit names, and the last states that it changes."""
+        for operation in commit.operations:
+            for memory_id in named_memories(operation):
+                with suppress(Unread):
+                    self._memories.look_up(scout, memory_id)
+            for memory_id in changed_memories(operation):
+                with suppress(Unread):
+                    number = self._memories.look_up(scout, memory_id)
+                    if number is not None:
+                        scout.row("memory_last_state", memory=number)
+            if isinstance(operation, Cite):
+                with suppress(Unread):
+                    self._transcripts.look_up(scout, operation.transcript_id)
+
     def places(self, reader: Reader, target: Target, viewer: str | None, /) -> list[LogPosition]:
         """Return the positions of a memory's or a transcript's operations in the log."""
         return places_of(reader, target, viewer)
@@ -228,7 +247,8 @@ class MemoryView(View):
 
     def drop_caches(self) -> None:
         """Empty the caches of row numbers and settings."""
-        self._numbers.forget()
+        self._memories.forget()
+        self._transcripts.forget()
         self._settings.forget()
 
     # The appliers. New memories, links and citations are inserted only: the buffer collects them,
@@ -239,7 +259,7 @@ class MemoryView(View):
         self, rows: WriteBuffer, stamp: OperationStamp, operation: Remember | RememberResidue
     ) -> None:
         """Add a memory with its number, its first state row and its title."""
-        memory = self._numbers.assign(rows, operation.memory_id)
+        memory = self._memories.assign(rows, operation.memory_id)
         rows.add(
             "memory_add",
             memory,
@@ -257,16 +277,16 @@ class MemoryView(View):
     ) -> None:
         """Add the tombstone of a memory that was forgotten."""
         memory = add_tombstone(rows.flush(), stamp, operation)
-        self._numbers.put(operation.memory_id, memory)
+        self._memories.put(operation.memory_id, memory)
 
     def _leave_transcript_tombstone(
         self, rows: WriteBuffer, stamp: OperationStamp, operation: TranscriptTombstone
     ) -> None:
         number = add_transcript_tombstone(rows.flush(), stamp, operation)
-        self._numbers.put_transcript(operation.transcript_id, number)
+        self._transcripts.put(operation.transcript_id, number)
 
     def _revise(self, rows: WriteBuffer, stamp: OperationStamp, operation: Revise) -> None:
-        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
+        writer, memory = rows.flush(), self._memories.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         move_title(writer, stamp, memory, last["title"], operation.title)
         add_state(writer, stamp, memory, last | revision_values(operation, stamp, last))
@@ -275,7 +295,7 @@ class MemoryView(View):
         self, rows: WriteBuffer, stamp: OperationStamp, operation: ChangeResidue
     ) -> None:
         """Apply the residue of a change: its remaining fields, and the numbers it recorded."""
-        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
+        writer, memory = rows.flush(), self._memories.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         if isinstance(operation.base, Revise):
             move_title(writer, stamp, memory, last["title"], operation.base.title)
@@ -285,18 +305,18 @@ class MemoryView(View):
         self, rows: WriteBuffer, stamp: OperationStamp, operation: StateResidue
     ) -> None:
         """Set a memory to the state that dropped operations led to."""
-        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
+        writer, memory = rows.flush(), self._memories.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         move_title(writer, stamp, memory, last["title"], operation.title)
         add_state(writer, stamp, memory, last | state_residue_values(operation))
 
     def _retract(self, rows: WriteBuffer, stamp: OperationStamp, operation: Retract) -> None:
-        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
+        writer, memory = rows.flush(), self._memories.of(rows, operation.memory_id)
         state = last_state(writer, memory) | retraction_values(operation, stamp)
         add_state(writer, stamp, memory, state)
 
     def _touch(self, rows: WriteBuffer, stamp: OperationStamp, operation: Touch) -> None:
-        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
+        writer, memory = rows.flush(), self._memories.of(rows, operation.memory_id)
         last = last_state(writer, memory)
         expiry = Expiry(operation.lifetime, extends=True)
         changes = {
@@ -309,9 +329,9 @@ class MemoryView(View):
     def _add_link(self, rows: WriteBuffer, stamp: OperationStamp, operation: AddLink) -> None:
         rows.add(
             "link_add",
-            self._numbers.of(rows, operation.source),
+            self._memories.of(rows, operation.source),
             operation.relation,
-            self._numbers.of(rows, operation.target),
+            self._memories.of(rows, operation.target),
             stamp.commit_ts,
             stamp.position,
             stamp.time,
@@ -321,9 +341,9 @@ class MemoryView(View):
     def _close_link(self, rows: WriteBuffer, stamp: OperationStamp, operation: CloseLink) -> None:
         rows.flush().run(
             "link_close",
-            source=self._numbers.of(rows, operation.source),
+            source=self._memories.of(rows, operation.source),
             relation=operation.relation,
-            target=self._numbers.of(rows, operation.target),
+            target=self._memories.of(rows, operation.target),
             commit_ts=stamp.commit_ts,
             valid_until=stamp.time,
         )
@@ -333,15 +353,16 @@ class MemoryView(View):
         self, rows: WriteBuffer, stamp: OperationStamp, depths: tuple[Depth, ...]
     ) -> None:
         for change in depths:
-            writer, memory = rows.flush(), self._numbers.of(rows, change.memory_id)
+            writer, memory = rows.flush(), self._memories.of(rows, change.memory_id)
             state = last_state(writer, memory) | {"depth": change.depth}
             add_state(writer, stamp, memory, state)
 
     def _keep_transcript(
         self, rows: WriteBuffer, stamp: OperationStamp, operation: KeepTranscript
     ) -> None:
-        number = rows.flush().add(
+        rows.add(
             "transcript_add",
+            self._transcripts.assign(rows, operation.transcript_id),
             operation.transcript_id,
             operation.namespace,
             operation.agent_id,
@@ -355,11 +376,10 @@ class MemoryView(View):
             operation.form,
             operation.size if operation.form else 0,
         )
-        self._numbers.put_transcript(operation.transcript_id, number)
 
     def _cite(self, rows: WriteBuffer, stamp: OperationStamp, operation: Cite) -> None:
-        memory = self._numbers.of(rows, operation.memory_id)
-        transcript = self._numbers.of_transcript(rows, operation.transcript_id)
+        memory = self._memories.of(rows, operation.memory_id)
+        transcript = self._transcripts.of(rows, operation.transcript_id)
         for start, end in operation.spans or (WHOLE_TRANSCRIPT,):
             rows.add("citation_add", memory, transcript, start, end, stamp.commit_ts)
 
@@ -367,14 +387,14 @@ class MemoryView(View):
         self._remember(rows, stamp, notice_memory(operation, stamp.time))
         rows.flush().run(
             "notice_add",
-            memory=self._numbers.of(rows, operation.memory_id),
+            memory=self._memories.of(rows, operation.memory_id),
             kind=NOTICE_KIND,
             **self._reference(rows, "dependent", MemoryRef(operation.dependent_id)),
             **self._reference(rows, "invalidated", MemoryRef(operation.invalidated_id)),
             invalidated_kind=notices.MEMORY,
             invalidated_version=None,
             change=notices.SUPERSEDED,
-            invalidating=self._numbers.of(rows, operation.invalidating_id),
+            invalidating=self._memories.of(rows, operation.invalidating_id),
             by_agent=operation.by,
             commit_ts=stamp.commit_ts,
         )
@@ -386,14 +406,14 @@ class MemoryView(View):
         evidence, invalidating_id = operation.evidence, operation.invalidating_id
         rows.flush().run(
             "notice_add",
-            memory=self._numbers.of(rows, operation.memory_id),
+            memory=self._memories.of(rows, operation.memory_id),
             kind=notices.STALE_KINDS[operation.dependent_kind],
             **self._reference(rows, "dependent", operation.dependent),
             **self._reference(rows, "invalidated", evidence),
             invalidated_kind=operation.evidence_kind,
             invalidated_version=evidence.version if isinstance(evidence, MemoryRef) else None,
             change=operation.change,
-            invalidating=invalidating_id and self._numbers.of(rows, invalidating_id),
+            invalidating=invalidating_id and self._memories.of(rows, invalidating_id),
             by_agent=operation.by,
             commit_ts=stamp.commit_ts,
         )
@@ -403,12 +423,12 @@ class MemoryView(View):
     ) -> dict[str, int | None]:
         """Return the columns of a reference: a memory's number, or a log position."""
         if isinstance(ref, MemoryRef):
-            number = self._numbers.of(rows, ref.memory_id)
+            number = self._memories.of(rows, ref.memory_id)
             return {name: number, f"{name}_commit": None, f"{name}_position": None}
         return {name: None, f"{name}_commit": ref.commit_ts, f"{name}_position": ref.position}
 
     def _resolve(self, rows: WriteBuffer, stamp: OperationStamp, operation: Resolve) -> None:
-        writer, memory = rows.flush(), self._numbers.of(rows, operation.memory_id)
+        writer, memory = rows.flush(), self._memories.of(rows, operation.memory_id)
         writer.run(
             "notice_resolve",
             memory=memory,

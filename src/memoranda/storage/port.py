@@ -139,6 +139,30 @@ class Writer(Reader, Protocol):
         """Say whether another connection has written since the last call."""
         ...
 
+    def look_ahead(self, rehearse: Rehearsal, /) -> None:
+        """Say what the rest of the transaction reads, so that it can be fetched together.
+
+        An engine that is far away calls `rehearse` before it waits for a row, as often as that
+        names more reads; an engine that is near never does.
+        """
+        ...
+
+
+class Unread(Exception):
+    """A rehearsal needs rows that are not fetched yet: it goes on with its next part."""
+
+
+class Rehearsal(Protocol):
+    """Does the reads of coming work, as far as they are known, and changes nothing."""
+
+    def __call__(self, scout: Writer, /, *, whole: bool) -> None:
+        """Read with a scout, whose reads may raise `Unread`, and whose writes do.
+
+        Independent parts are tried each on its own, so that one call names as many reads as
+        possible. Unless `whole`, only what comes next is rehearsed.
+        """
+        ...
+
 
 class OutcomeUnknown(Unavailable):
     """The storage failed during a commit, which may have happened or not."""

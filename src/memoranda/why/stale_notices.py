@@ -194,13 +194,13 @@ class StaleNotices:
             tuple(event.operations),
             b"",
         )
-        try:
-            with writer.trial():
+        with writer.trial():
+            try:
                 self._graph.apply(writer, commit)
                 search.judge_facts(uses)
-        finally:  # they may hold rows of the trial
-            self._graph.drop_caches()
-            self._scopes.drop_caches()
+            finally:  # they may hold rows of the trial
+                self._graph.drop_caches()
+                self._scopes.drop_caches()
 
 
 class _Search:

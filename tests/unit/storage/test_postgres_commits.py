@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +16,7 @@ import psycopg
 import pytest
 from psycopg import pq
 
-from memoranda import Store, Transaction, VersionMismatch
+from memoranda import MemoryRef, Store, Transaction, VersionMismatch
 from memoranda.sdk.local.calls import LocalCalls
 from memoranda.storage.postgres.connection import translate_errors
 from memoranda.storage.postgres.engine import PostgresEngine
@@ -40,7 +42,7 @@ def _engine(store: Store) -> PostgresEngine:
 
 
 def _round_trips(store: Store, work: Work) -> int:
-    """Return how often the writer's connection waits for the server: once for each Sync."""
+    """Return how often the writer's connection waits for the server."""
     engine = _engine(store)
     engine.write(lambda _: None)  # it has a connection from here on
     writer = engine._writer
@@ -54,7 +56,19 @@ def _round_trips(store: Store, work: Work) -> int:
         finally:
             connection.untrace()
         lines.seek(0)
-        return sum(line.split()[0] == "F" and "Sync" in line for line in lines)
+        return _waits(lines)
+
+
+def _waits(lines: Iterable[str]) -> int:
+    """Return how often the answers to messages are asked for: by Sync, or by Flush."""
+    count, is_sent = 0, False
+    for line in lines:
+        sender, _, message, *_ = line.split()
+        if sender == "F":
+            is_asked = message in ("Sync", "Flush")
+            count += is_asked and is_sent
+            is_sent = not is_asked
+    return count
 
 
 def _write(store: Store, key: str = "k", expect_version: int | None = None) -> None:
@@ -97,6 +111,162 @@ class TestRoundTrips:
                 _write(store, expect_version=99)
 
         assert _round_trips(store, be_refused) == 1
+
+
+_numbers = count()
+
+
+def _name() -> str:
+    return f"name {next(_numbers)}"
+
+
+def _stage_remember(transaction: Transaction, memory_id: str) -> None:
+    transaction.remember(_name(), title=_name())
+
+
+def _stage_untitled(transaction: Transaction, memory_id: str) -> None:
+    transaction.remember(_name())
+
+
+def _stage_transcript(transaction: Transaction, memory_id: str) -> None:
+    transaction.store_transcript(_name())
+
+
+def _stage_new_key(transaction: Transaction, memory_id: str) -> None:
+    transaction.write(key=_name(), value={"n": 1})
+
+
+def _stage_key_of_new_agent(transaction: Transaction, memory_id: str) -> None:
+    transaction.write(agent_id=_name(), key="k", value={"n": 1})
+
+
+def _stage_reason(transaction: Transaction, memory_id: str) -> None:
+    transaction.write(key=f"about {memory_id}", value={"n": 1}, because=[MemoryRef(memory_id)])
+
+
+def _stage_fact(transaction: Transaction, memory_id: str) -> None:
+    transaction.assert_fact(subject=_name(), relation="knows", object=_name())
+
+
+def _stage_more_of_a_subject(transaction: Transaction, memory_id: str) -> None:
+    transaction.assert_fact(subject=memory_id, relation="knows", object=_name())
+
+
+def _stage_end(transaction: Transaction, memory_id: str) -> None:
+    transaction.end_fact(subject=memory_id, relation="is")
+
+
+def _stage_update(transaction: Transaction, memory_id: str) -> None:
+    transaction.update_memory(memory_id, content=_name())
+
+
+def _stage_titled_again(transaction: Transaction, memory_id: str) -> None:
+    transaction.remember(_name(), title=f"title of {memory_id}")
+
+
+def _stage_touch(transaction: Transaction, memory_id: str) -> None:
+    transaction.touch(memory_id)
+
+
+def _stage_retract(transaction: Transaction, memory_id: str) -> None:
+    transaction.retract_memory(memory_id, reason="wrong")
+
+
+def _stage_link(transaction: Transaction, memory_id: str) -> None:
+    transaction.link(source=memory_id, target=transaction.remember(_name()), relation="related_to")
+
+
+def _stage_supersede(transaction: Transaction, memory_id: str) -> None:
+    transaction.supersede(old=memory_id, new=transaction.remember(_name()))
+
+
+class TestRoundTripsOfTransactions:
+    """Their number depends on the kind of request, and not on how many a transaction has."""
+
+    @pytest.mark.parametrize(
+        ("stage", "trips"),
+        [
+            (_stage_untitled, 1),
+            (_stage_transcript, 1),
+            (_stage_new_key, 2),
+            (_stage_remember, 2),
+            (_stage_fact, 2),
+            (_stage_more_of_a_subject, 2),
+            (_stage_key_of_new_agent, 3),
+            (_stage_touch, 3),
+            (_stage_reason, 3),
+            (_stage_link, 2),
+            (_stage_retract, 7),
+            (_stage_titled_again, 8),
+            (_stage_update, 7),
+            (_stage_end, 5),
+            (_stage_supersede, 7),
+        ],
+    )
+    def test_ten_requests_take_as_many_as_one(
+        self, store: Store, stage: Callable[[Transaction, str], object], trips: int
+    ) -> None:
+        agent = store.bind(agent_id="a")
+
+        def memories(number: int) -> list[str]:
+            ids = []
+            for _ in range(number):
+                memory = agent.remember(_name())
+                agent.update_memory(memory.id, title=f"title of {memory.id}")
+                agent.reflect(_name(), on=[memory.id])
+                agent.assert_fact(subject=memory.id, relation="is", object="new")
+                ids.append(memory.id)
+            return ids
+
+        def commit(ids: Sequence[str]) -> None:
+            with agent.begin_transaction() as transaction:
+                for memory_id in ids:
+                    stage(transaction, memory_id)
+
+        for _ in range(3):
+            commit(memories(2))
+        one, ten = memories(1), memories(10)
+        assert [_round_trips(store, partial(commit, ids)) for ids in (one, ten)] == [trips, trips]
+        store.verify(deep=True)
+
+    def test_a_reflection_on_ten_takes_as_many_as_on_one(self, store: Store) -> None:
+        agent = store.bind(agent_id="a")
+        ids = [agent.remember(_name()).id for _ in range(10)]
+        for _ in range(3):
+            agent.reflect(_name(), on=ids[:2])
+        for on in (ids[:1], ids):
+            assert _round_trips(store, partial(agent.reflect, _name(), on=on)) == 4
+        store.verify(deep=True)
+
+    def test_ten_reads_are_checked_together(self, store: Store) -> None:
+        def commit(number: int) -> None:
+            with store.bind(agent_id="a").begin_transaction() as transaction:
+                for key in range(number):
+                    transaction.get_state(key=f"read {key}")
+                transaction.write(key="k", value={"n": 1})
+                _write(store, "another")
+
+        for _ in range(3):
+            commit(2)
+        few, many = (_round_trips(store, partial(commit, number)) for number in (2, 10))
+        assert few == many == 4
+
+    def test_a_write_in_between_outdates_what_was_read(self, store: Store) -> None:
+        agent = store.bind(agent_id="a")
+        with agent.begin_transaction() as transaction:
+            for number in range(3):
+                transaction.remember(f"version {number}", title="same")
+            transaction.assert_fact(subject="s", relation="r", object="o")
+            transaction.assert_fact(subject="s", relation="r", object="p")
+        with ThreadPoolExecutor(8) as threads:
+            list(
+                threads.map(
+                    lambda number: agent.remember(f"{number}", title=f"t{number % 3}"), range(48)
+                )
+            )
+        versions = [agent.get_memory(title=f"t{number}") for number in range(3)]
+        assert sum(memory.version for memory in versions if memory is not None) == 48
+        store.verify(deep=True)
 
 
 class TestOneStatement:

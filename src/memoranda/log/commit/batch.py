@@ -48,6 +48,7 @@ from memoranda.log.commit import (
 from memoranda.log.commit.commit_counts import CommitCounts
 from memoranda.log.commit.failpoints import Failpoint
 from memoranda.log.commit.outcome import CommitOutcome, CommitResult
+from memoranda.log.commit.rehearsal import BatchRehearsal
 from memoranda.log.commit.request_signature import SignedRequest
 from memoranda.log.commit.staged_transaction import Request
 from memoranda.log.compaction import (
@@ -115,6 +116,8 @@ class BatchWriter:
         """The head after the last batch that callers were told of."""
         self.last_commit = 0
         """The last commit that callers were told of; 0: none."""
+        self._rehearsal: BatchRehearsal | None = None
+        """What the batch that is being written will read; None: no batch is."""
 
     def write(self, requests: Sequence[Request]) -> list[CommitOutcome]:
         """Write a batch, and return the outcome of each request once it is durable."""
@@ -157,6 +160,7 @@ class BatchWriter:
     def write_slice(self, plan: Plan, part: Slice) -> Step:
         """Write one slice of a compaction as a commit of its own, and return once it is durable."""
         self._drop_caches()
+        self._rehearsal = None
         request = Request(
             self._ids.unique(), False, plan.by, (), b"", frozenset(), 0, 0.0, signing=plan.signing
         )
@@ -204,15 +208,19 @@ class BatchWriter:
             self._check_acknowledged(writer)
             self._head = pages.head(writer, self._genesis)
         head = self._head
+        self._rehearsal = rehearsal = BatchRehearsal(self._views, requests, head)
+        writer.look_ahead(rehearsal)
         outcomes: list[CommitOutcome] = []
         refusals: list[tuple[MemorandaError, Request]] = []
-        for request in requests:
+        for place, request in enumerate(requests):
+            rehearsal.proceed(place, head)
             try:
                 head, outcome = self._process(writer, request, head)
             except _REFUSALS as error:
                 outcome = error
                 refusals.append((error, request))
             outcomes.append(outcome)
+        self._rehearsal = None
         self.failpoint("before-commit")
         return head, outcomes, refusals
 
@@ -381,6 +389,8 @@ class BatchWriter:
         commit = Commit(
             event.commit_ts, committed_at, envelope, tuple(operations), event.operations
         )
+        if self._rehearsal is not None:
+            self._rehearsal.applied = commit
         self._views.apply(writer, commit)
         self.failpoint("applied")
         return Head(event.commit_ts, event.committed_at, event.hash), commit

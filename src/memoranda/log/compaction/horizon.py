@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from memoranda.errors import Compacted
+from memoranda.model.intervals import NEWEST
 from memoranda.storage.port import Reader, Row
 
 
@@ -44,6 +45,8 @@ def unfinished(reader: Reader) -> list[Horizon]:
 
 def check(reader: Reader, namespaces: Iterable[str], at: int) -> None:
     """Raise `Compacted` if one of these namespaces cannot be read as of a commit."""
+    if at == NEWEST:
+        return
     for namespace in dict.fromkeys(namespaces):
         horizon = reader.cached(_highest_above, namespace, at)
         if horizon is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from typing import get_args
@@ -19,7 +20,7 @@ from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.operations import AUDIT_SCOPE, AnyOperation, Epoch, Refuse, Summary
 from memoranda.model.scope import DEFAULT_ACTOR
 from memoranda.storage.memory_budget import MemoryBudget
-from memoranda.storage.port import Reader, Writer
+from memoranda.storage.port import Reader, Unread, Writer
 
 # Scope ids: small numbers for pairs of agent and namespace.
 
@@ -35,24 +36,39 @@ class ScopeIds:
     def __init__(self, budget: MemoryBudget | None = None) -> None:
         share = None if budget is None else budget.share()
         self._ids: BoundedCache[ScopeName, int] = BoundedCache(_MAX_CACHED_SCOPES, share)
+        self._last: int | None = None
+        """The last id of any scope; None: not read yet."""
 
     def id_of(self, writer: Writer, agent_id: str, namespace: str) -> int:
         """Return the id of a scope; a new scope gets the next one."""
+        scope_id = self.look_up(writer, agent_id, namespace)
+        if scope_id is None:
+            assert self._last is not None, "it is read with the first scope"
+            scope_id = self._last = self._last + 1
+            writer.put("scope_add", scope_id, agent_id, namespace)
+            self._ids[agent_id, namespace] = scope_id
+        return scope_id
+
+    def look_up(self, reader: Reader, agent_id: str, namespace: str) -> int | None:
+        """Return the id of a scope; None if it has none."""
         scope_id = self._ids.get((agent_id, namespace))
         if scope_id is not None:
             return scope_id
-        row = writer.find("scope_find_or_last", agent_id, namespace)
-        assert row is not None, "it always has a row"
-        scope_id, last_id = row
-        if scope_id is None:
-            scope_id = last_id + 1
-            writer.put("scope_add", scope_id, agent_id, namespace)
-        self._ids[agent_id, namespace] = scope_id
-        return int(scope_id)
+        if self._last is None:
+            row = reader.find("scope_find_or_last", agent_id, namespace)
+            assert row is not None, "it always has a row"
+            self._last = int(row[1])
+        else:
+            row = reader.find("scope_find", agent_id, namespace)
+        if row is None or row[0] is None:
+            return None
+        self._ids[agent_id, namespace] = row[0]
+        return int(row[0])
 
     def drop_caches(self) -> None:
         """Drop every id: one of them may have been rolled back."""
         self._ids.clear()
+        self._last = None
 
 
 _scope_of: Callable[[AnyOperation], ScopeName] = attrgetter("agent_id", "namespace")
@@ -150,6 +166,12 @@ class LogIndex(View):
                 block_sums.add_counts(writer, scope_id, commit_ts, own)
         if block.is_complete:
             block.store(writer, self.log or writer, partial(self._scope_id, writer))
+
+    def rehearse(self, scout: Reader, commit: Commit, /) -> None:
+        """Look the scopes of a commit up."""
+        for scope in _scopes_of(commit):
+            with suppress(Unread):
+                self._scopes.look_up(scout, *scope)
 
     def _scope_id(self, writer: Writer, scope: ScopeName) -> int:
         return self._scopes.id_of(writer, *scope)

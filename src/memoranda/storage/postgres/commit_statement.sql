@@ -1,6 +1,8 @@
 -- The parts of the one statement that commits a batch. `head` swaps the store's stamp, and every
 -- other part takes its rows from arrays, joined with `head`: if another process has written, `head`
 -- is empty, and nothing happens. A part is named as the query that it runs for many rows at once.
+-- For several stores, `head` is `heads` behind `locked`, and the first array of each part has the
+-- stores of its rows (commit_statement.py).
 
 -- name: head
 -- Swap the stamp of the store, unless it has changed; wait for its lock, but not longer than given.
@@ -10,6 +12,21 @@ FROM (
 ) AS bounded (lock_timeout)
 WHERE head.store_id = :store_id AND head.stamp = :stamp AND bounded.lock_timeout <> ''
 RETURNING head.store_id
+
+-- name: locked
+-- Lock several stores, each unless its stamp has changed or another process has locked it.
+SELECT own.store_id, swap.next_stamp
+FROM UNNEST(
+    CAST(:stores AS BIGINT[]), CAST(:stamps AS BIGINT[]), CAST(:next_stamps AS BIGINT[])
+) AS swap (store_id, stamp, next_stamp)
+JOIN memoranda.head AS own ON own.store_id = swap.store_id AND own.stamp = swap.stamp
+FOR UPDATE OF own SKIP LOCKED
+
+-- name: heads
+-- Swap the stamps of the stores that are locked.
+UPDATE memoranda.head AS own SET stamp = locked.next_stamp
+FROM locked WHERE own.store_id = locked.store_id
+RETURNING own.store_id
 
 -- name: durable
 -- Say whether the batch was written, and let its commit wait for the disk.

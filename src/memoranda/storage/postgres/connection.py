@@ -16,7 +16,8 @@ from memoranda import errors
 from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.coverage import Coverage
 from memoranda.model.ids import SystemIds
-from memoranda.storage.port import Result, Row
+from memoranda.storage.port import Rehearsal, Result, Row
+from memoranda.storage.postgres.commit_statement import LogCommit
 from memoranda.storage.postgres.head import check_head
 from memoranda.storage.postgres.side_index import SideIndex, SideSession
 from memoranda.storage.postgres.statements import Statement, Statements
@@ -305,6 +306,9 @@ class Connection:
         foreign_writes, self._foreign_writes = self._foreign_writes, False
         return foreign_writes
 
+    def look_ahead(self, rehearse: Rehearsal, /) -> None:
+        """Do nothing: a writer that fetches reads together is in `optimistic.py`."""
+
     # Transactions.
 
     def begin_snapshot(self) -> None:
@@ -410,13 +414,27 @@ class Connection:
         row = self.find("store_stamp")
         return row is not None and row[0] == self._own_stamp
 
-    def read_if_current(self, statement: Statement, values: Sequence[object]) -> list[Row] | None:
-        """Return the rows of a query; None if another connection has committed meanwhile."""
+    def bind(self, statement: Statement, values: Sequence[object]) -> Row:
+        """Return the values of a statement as the server gets them."""
+        return tuple(statement.bind(values, self._store_id))
+
+    def read_if_current(self, reads: Sequence[tuple[Statement, Row]]) -> list[list[Row]] | None:
+        """Return the rows of each read; None if another connection has committed meanwhile.
+
+        They are sent together, and the results are taken once all of them are there.
+        """
         with translate_errors(), self.database.pipeline():
-            cursor = self._run(statement, statement.bind(values, self._store_id))
+            cursors = [self._run(statement, values) for statement, values in reads]
             stamp = self.find_later("store_stamp")
-            rows = cursor.fetchall()
-            return rows if stamp.fetchone() == (self._own_stamp,) else None
+        if stamp.fetchone() != (self._own_stamp,):
+            return None
+        return [cursor.fetchall() for cursor in cursors]
+
+    def read_together(self, reads: Sequence[tuple[Statement, Row]]) -> list[list[Row]]:
+        """Return the rows of each read, inside a transaction; they are sent together."""
+        with translate_errors():
+            cursors = [self._run(statement, values) for statement, values in reads]
+            return [cursor.fetchall() for cursor in cursors]
 
     def begin_if_current(self, lock_wait_ms: int, *, relaxed: bool) -> None:
         """As `begin`, without waiting: if another connection has written, a later call raises.
@@ -440,6 +458,17 @@ class Connection:
         if row is None:
             return False
         self._own_stamp = self._next_stamp
+        return True
+
+    def commit_together(
+        self, send: Callable[[LogCommit], bool], groups: dict[str, list[Row]]
+    ) -> bool:
+        """Commit a batch with those of other stores; return False if nothing was written."""
+        stamp, next_stamp = self._own_stamp, self._draw_stamp()
+        assert stamp is not None, "it is known from the last commit"
+        if not send(LogCommit(self._store_id, stamp, next_stamp, groups)):
+            return False
+        self._own_stamp = next_stamp
         return True
 
     def end(self) -> None:

@@ -51,6 +51,7 @@ from memoranda.storage.postgres.optimistic import OptimisticWriter, Outdated
 from memoranda.storage.postgres.replica import Position, ReplicaPool, read_position
 from memoranda.storage.postgres.schema import Schema
 from memoranda.storage.postgres.session import Session
+from memoranda.storage.postgres.shared_sender import SENDERS, SharedSender
 from memoranda.storage.postgres.side_index import SideIndex
 from memoranda.storage.postgres.statements import Statements, queries
 from memoranda.storage.postgres.wakeups import DatabaseWakeups
@@ -132,6 +133,7 @@ class PostgresEngine:
         self._replica: ReplicaPool | None = None
         self._wakeups = wakeups or DatabaseWakeups(url.conninfo)
         self._shares_wakeups = wakeups is not None
+        self._sender: SharedSender | None = None
         self._owner = os.getpid()
         with ExitStack() as unless_open:
             database = unless_open.enter_context(closing(connect(url.conninfo)))
@@ -145,6 +147,8 @@ class PostgresEngine:
             self._idle.append(self._wrap(database))
             self._adopt_index()
             unless_open.pop_all()
+        if not read_only:
+            self._sender = SENDERS.join(url.conninfo, self._open_database, relaxed=self._relaxed)
 
     def _adopt_index(self) -> None:
         """Bring the side file to the stamp of the store; a new or lost one is filled again."""
@@ -242,13 +246,29 @@ class PostgresEngine:
                 with suppress(Outdated):
                     return self._try_write(writer, work, wait_ms)
                 self._ready_writer().note_foreign_writes()
-            return self._transact(work, wait_ms, relaxed=self._relaxed)
+            return self._transact(
+                self._looking_ahead(work) if repeatable else work, wait_ms, relaxed=self._relaxed
+            )
+
+    def _looking_ahead(self, work: Callable[[Writer], Result]) -> Callable[[Connection], Result]:
+        """Return work under the lock that fetches its reads together."""
+
+        def run(connection: Connection) -> Result:
+            return work(
+                OptimisticWriter(
+                    connection, self._statements, 0, relaxed=self._relaxed, locked=True
+                )
+            )
+
+        return run
 
     def _try_write(
         self, connection: Connection, work: Callable[[Writer], Result], wait_ms: int
     ) -> Result:
         """Run a transaction that holds if nobody else has written; else raise `Outdated`."""
-        writer = OptimisticWriter(connection, self._statements, wait_ms, relaxed=self._relaxed)
+        writer = OptimisticWriter(
+            connection, self._statements, wait_ms, relaxed=self._relaxed, sender=self._sender
+        )
         self._writing = True
         try:
             try:
@@ -461,6 +481,8 @@ class PostgresEngine:
             if self._is_closed:
                 return
             self._is_closed = True
+            if self._sender is not None:
+                SENDERS.leave(self._sender)
             self._drop_writer()
             with suppress(IndexError):
                 while True:

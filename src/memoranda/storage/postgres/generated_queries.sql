@@ -2731,9 +2731,8 @@ memory.store_id = :store_id
 -- name: transcript_add
 INSERT INTO memoranda.transcript (store_id, id, transcript_id, namespace, agent_id, commit_ts,
 position, created_at, occurred_at, expires_at, size, digest, form, messages_size) VALUES (:store_id,
-(SELECT COALESCE(MAX(own.id), 0) + 1 FROM memoranda.transcript AS own WHERE own.store_id =
-:store_id), :transcript_id, :namespace, :agent_id, :commit_ts, :position, :created_at, :occurred_at,
-:expires_at, :size, :digest, :form, :messages_size) RETURNING id
+:id, :transcript_id, :namespace, :agent_id, :commit_ts, :position, :created_at, :occurred_at,
+:expires_at, :size, :digest, :form, :messages_size)
 
 -- name: transcript_clear
 DELETE FROM memoranda.transcript WHERE transcript.store_id = :store_id
@@ -2755,6 +2754,9 @@ blob.position = transcript.position) AND blob.store_id = :store_id WHERE (transc
 SELECT transcript_id FROM memoranda.transcript WHERE (transcript_id >= :first AND transcript_id <=
 :last) AND transcript.store_id = :store_id ORDER BY transcript_id LIMIT NULLIF(CAST(:limit AS
 BIGINT), -1)
+
+-- name: transcript_last_number
+SELECT COALESCE(MAX(id), 0) FROM memoranda.transcript WHERE transcript.store_id = :store_id
 
 -- name: transcript_neighbours
 SELECT item.value, (SELECT MAX(transcript_id) FROM memoranda.transcript WHERE transcript_id <

@@ -5,24 +5,30 @@ commit decides before it has asked the server for anything. Its statements wait 
 swaps the stamp: if that is another one by now, nothing is written, and the caller decides again
 under the lock.
 
-1. A read of tables that no waiting statement names is sent at once, together with a read of the
-   stamp: what it returns is from before any commit of others.
-2. A read of any other table, of the side file, or of a stream begins a transaction, which locks the
-   row of the store and runs the waiting statements first.
-3. At the end, statements that have a form for many rows (`commit_statement.sql`) become one
+1. A read that no waiting statement can affect is sent at once, together with a read of the stamp:
+   what it returns is from before any commit of others.
+2. Any other read, of the side file, or of a stream begins a transaction, which locks the row of the
+   store and runs the waiting statements first.
+3. A read takes others with it: those that a rehearsal of the coming work needs (`read_ahead.py`).
+4. At the end, statements that have a form for many rows (`commit_statement.sql`) become one
    statement. If there is any other one, all are sent as one transaction, in one round trip too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from functools import cache
+from contextlib import contextmanager, suppress
 
-from memoranda.storage import query_loader
-from memoranda.storage.port import Result, Row
+from memoranda.errors import MemorandaError
+from memoranda.storage.port import Rehearsal, Result, Row, Unread
+from memoranda.storage.postgres.commit_statement import compose_one, group_rows
 from memoranda.storage.postgres.connection import Connection
-from memoranda.storage.postgres.statements import Statement, Statements, number_parameters
+from memoranda.storage.postgres.read_ahead import FetchedRows, Read, Scout
+from memoranda.storage.postgres.shared_sender import SharedSender
+from memoranda.storage.postgres.statements import Statements
+
+_MOST_ROUNDS = 16
+"""Times that reads are fetched ahead of one read: more than any kind of request has in a chain."""
 
 
 class Outdated(Exception):
@@ -30,46 +36,59 @@ class Outdated(Exception):
 
 
 class OptimisticWriter:
-    """A writer whose statements wait until a read needs them, or until the commit."""
+    """A writer whose statements wait until a read needs them, or until the commit.
+
+    With `locked`, a transaction that holds the lock has begun already, and nothing waits.
+    """
 
     coverage = None
 
     def __init__(
-        self, connection: Connection, statements: Statements, lock_wait_ms: int, *, relaxed: bool
+        self,
+        connection: Connection,
+        statements: Statements,
+        lock_wait_ms: int,
+        *,
+        relaxed: bool,
+        locked: bool = False,
+        sender: SharedSender | None = None,
     ) -> None:
         self._connection = connection
         self._statements = statements
         self._lock_wait_ms = lock_wait_ms
         self._relaxed = relaxed
+        self._sender = sender
         self._waiting: list[tuple[str, Row]] = []
-        self._tables: set[str] = set()
-        """The tables that waiting statements name."""
-        self._begun = False
+        self._fetched = FetchedRows(statements)
+        """The rows of reads; the changes behind them are the waiting statements, if any wait."""
+        self._rehearse: Rehearsal | None = None
+        self._begun = locked
         """Whether a transaction has begun: then nothing waits any more."""
 
     # Reading.
 
     def row(self, query: str, /, **values: object) -> Row | None:
         """Return the first row, if there is one; values are bound by name."""
-        if not self._is_apart(query):
+        statement = self._statements[query]
+        if statement is None:
             return self._begin().row(query, **values)
-        statement = self._statements.own(query)
-        rows = self._read(statement, [values[name] for name in statement.names])
-        return rows[0] if rows else None
+        return self.find(query, *(values[name] for name in statement.names))
 
     def find(self, query: str, /, *values: object) -> Row | None:
         """Return the first row, if there is one; values are bound by position."""
-        if not self._is_apart(query):
+        statement = self._statements[query]
+        if statement is None:
             return self._begin().find(query, *values)
-        rows = self._read(self._statements.own(query), values)
+        rows = self._read(Read(query, self._connection.bind(statement, values)))
         return rows[0] if rows else None
 
     def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
         """Return the rows; with a budget of bytes, PostgreSQL ends the page that exhausts it."""
-        if budget is not None or not self._is_apart(query):
+        statement = self._statements[query]
+        if statement is None or budget is not None:
             return self._begin().rows(query, budget=budget, **values)
-        statement = self._statements.own(query)
-        return self._read(statement, [values[name] for name in statement.names])
+        bound = self._connection.bind(statement, [values[name] for name in statement.names])
+        return self._read(Read(query, bound))
 
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one, inside a transaction."""
@@ -87,47 +106,89 @@ class OptimisticWriter:
         """Return `read(self, *arguments)`: inside a write, each call reads."""
         return read(self, *arguments)
 
-    def _is_apart(self, query: str) -> bool:
-        """Say whether no waiting statement can change what a query returns."""
-        if self._begun:
-            return False
-        statement = self._statements[query]
-        return statement is not None and self._tables.isdisjoint(statement.tables)
+    def look_ahead(self, rehearse: Rehearsal, /) -> None:
+        """Let reads of the coming work be fetched together."""
+        self._rehearse = rehearse
 
-    def _read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
-        rows = self._connection.read_if_current(statement, values)
-        if rows is None:
+    def _read(self, read: Read) -> list[Row]:
+        rows = self._fetched.get(read)
+        if rows is not None:
+            return rows
+        if self._fetched.is_affected(read):
+            self._begin()
+            self._fetched.settle()
+        fetched = self._fetch([*dict.fromkeys((read, *self._rehearsed()))])
+        for _ in range(_MOST_ROUNDS):
+            reads = self._rehearsed()
+            if not reads:
+                break
+            self._fetch(reads)
+        return fetched[read]
+
+    def _rehearsed(self) -> list[Read]:
+        """Return the reads that a rehearsal lacks and that can be fetched now."""
+        if self._rehearse is None:
+            return []
+        scout = Scout(self._statements, self._connection.bind, self._fetched)
+        with suppress(Unread, MemorandaError):
+            self._rehearse(scout, whole=not self._begun)
+        if self._begun:
+            return [*scout.missing]
+        return [read for read in scout.missing if not self._fetched.is_affected(read)]
+
+    def _fetch(self, reads: Sequence[Read]) -> dict[Read, list[Row]]:
+        """Fetch rows in one round trip; raise `Outdated` if another process has written."""
+        statements = [(self._statements.own(read.query), read.values) for read in reads]
+        if self._begun:
+            self._fetched.settle()
+            results: list[list[Row]] | None = self._connection.read_together(statements)
+        else:
+            results = self._connection.read_if_current(statements)
+        if results is None:
             raise Outdated
-        return rows
+        fetched = dict(zip(reads, results, strict=True))
+        self._fetched.put(fetched)
+        return fetched
 
     # Writing.
 
     def put(self, query: str, /, *values: object) -> None:
         """Run a statement with values by position."""
-        if not self._begun:
-            statement = self._statements[query]
-            if statement is not None:
-                self._tables |= statement.tables
-                self._waiting.append((query, values))
-                return
-        self._begin().put(query, *values)
+        statement = self._statements[query]
+        if statement is None:
+            self._begin().put(query, *values)
+            return
+        self._fetched.changes.add(query, values)
+        if self._begun:
+            self._connection.put(query, *values)
+        else:
+            self._waiting.append((query, values))
 
     def put_all(self, query: str, rows: Sequence[Row], /) -> None:
         """Run a statement for each row."""
-        if self._begun or self._statements[query] is None:
+        statement = self._statements[query]
+        if statement is None:
             self._begin().put_all(query, rows)
+            return
+        for row in rows:
+            self._fetched.changes.add(query, row)
+        if self._begun:
+            self._connection.put_all(query, rows)
         else:
-            for row in rows:
-                self.put(query, *row)
+            self._waiting += [(query, row) for row in rows]
 
     def add(self, query: str, /, *values: object) -> int:
         """Run a statement that returns the id of the row it adds."""
+        statement = self._statements[query]
+        if statement is not None:
+            self._begin()
+            self._fetched.changes.add(query, values)
         return self._begin().add(query, *values)
 
     def run(self, query: str, /, **values: object) -> None:
         """Run a statement with values by name."""
         statement = self._statements[query]
-        if self._begun or statement is None:
+        if statement is None:
             self._begin().run(query, **values)
         else:
             self.put(query, *(values[name] for name in statement.names))
@@ -136,9 +197,19 @@ class OptimisticWriter:
         """Refuse: views are rebuilt in place here."""
         self._begin().copy_table(table)
 
-    def trial(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def trial(self) -> Iterator[None]:
         """Undo everything that the block writes, when it ends."""
-        return self._begin().trial()
+        rehearse, self._rehearse = (
+            self._rehearse,
+            None,
+        )  # what is undone is nothing to look ahead to
+        with self._begin().trial():
+            try:
+                yield
+            finally:
+                self._fetched.clear()
+                self._rehearse = rehearse
 
     def has_foreign_writes(self) -> bool:
         """Say whether another connection has committed since the last call."""
@@ -172,79 +243,17 @@ class OptimisticWriter:
                 raise Outdated
             return
         if not self._begun:
-            parts = _group(self._waiting)
-            if parts is not None:
-                statement, values = _compose(parts, relaxed=self._relaxed)
-                swap = {"lock_wait": self._lock_wait_ms, **values}
-                if not self._connection.commit_at_once(statement, swap):
+            groups = group_rows(self._waiting)
+            if groups is not None:
+                if not self._commit_at_once(groups):
                     raise Outdated
                 return
         self._begin().commit()
 
-
-# The one statement: rows grouped by the query they are for, each group as arrays.
-
-_PACKAGE = "memoranda.storage.postgres"
-_SET, _ADD, _SET_ID, _ADD_VERSION = "state_set", "state_add", 3, 3
-"""A key's values are set by (version, commit_ts, value, id), and added behind (id, scope, key)."""
-
-
-def _group(waiting: Sequence[tuple[str, Row]]) -> dict[str, list[Row]] | None:
-    """Return the rows of each query; None if one has no form for many rows.
-
-    The parts of a statement see the tables as they were before it, and a row can be changed once:
-    so only the last values of a key are left, in the row that adds it if there is one.
-    """
-    forms = _parts()
-    groups: dict[str, list[Row]] = {}
-    added: dict[object, int] = {}
-    last_set: dict[object, int] = {}
-    for query, row in waiting:
-        if query not in forms:
-            return None
-        rows = groups.setdefault(query, [])
-        if query == _ADD:
-            added[row[0]] = len(rows)
-        elif query == _SET:
-            key_id = row[_SET_ID]
-            if key_id in added:
-                keys, place = groups[_ADD], added[key_id]
-                keys[place] = (*keys[place][:_ADD_VERSION], *row[:_SET_ID])
-                continue
-            if key_id in last_set:
-                rows[last_set[key_id]] = row
-                continue
-            last_set[key_id] = len(rows)
-        rows.append(row)
-    return {query: rows for query, rows in groups.items() if rows}
-
-
-def _compose(
-    groups: dict[str, list[Row]], *, relaxed: bool
-) -> tuple[Statement, dict[str, list[object]]]:
-    """Return the statement for these groups, and its arrays by the names of its parameters."""
-    statement, names = _statement_of(tuple(sorted(groups)), relaxed=relaxed)
-    arrays = {
-        name: [*column]
-        for query, rows in groups.items()
-        for name, column in zip(names[query], zip(*rows, strict=True), strict=True)
-    }
-    return statement, arrays
-
-
-@cache
-def _statement_of(
-    queries: tuple[str, ...], *, relaxed: bool
-) -> tuple[Statement, dict[str, tuple[str, ...]]]:
-    """Return the statement with some parts, and the parameters of each part."""
-    parts = _parts()
-    expressions = ", ".join(f"{query} AS ({parts[query]})" for query in ("head", *queries))
-    text = f"WITH {expressions} {parts['relaxed' if relaxed else 'durable']}"
-    return number_parameters(text), {
-        query: number_parameters(parts[query]).names for query in queries
-    }
-
-
-@cache
-def _parts() -> dict[str, str]:
-    return query_loader.parse(query_loader.read_sql(_PACKAGE, "commit_statement.sql"))
+    def _commit_at_once(self, groups: dict[str, list[Row]]) -> bool:
+        """Commit by one statement, with other stores if there are any."""
+        if self._sender is not None and self._sender.is_shared:
+            return self._connection.commit_together(self._sender.commit, groups)
+        statement, values = compose_one(groups, relaxed=self._relaxed)
+        swap = {"lock_wait": self._lock_wait_ms, **values}
+        return self._connection.commit_at_once(statement, swap)

@@ -246,6 +246,10 @@ DELETE FROM memoranda.owner AS owner WHERE owner.store_id = :store_id AND owner.
 SELECT owner.process, owner.expires_at FROM memoranda.owner AS owner
 WHERE owner.store_id = :store_id AND owner.expires_at > :now
 
+-- name: is_distributed
+-- Check whether tables may be spread over several nodes.
+SELECT 1 FROM pg_catalog.pg_extension AS own WHERE own.extname = 'citus'
+
 -- name: table_there
 -- Check whether a table exists.
 SELECT 1 FROM pg_catalog.pg_tables AS own

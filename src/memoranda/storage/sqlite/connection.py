@@ -18,7 +18,7 @@ from memoranda import errors
 from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.coverage import Coverage
 from memoranda.storage.files import make_private
-from memoranda.storage.port import Result, Row
+from memoranda.storage.port import Rehearsal, Result, Row
 from memoranda.storage.sqlite.identity import FileState, FileWatch
 
 if TYPE_CHECKING:
@@ -278,6 +278,9 @@ class Connection:
         """Say whether another connection has committed since the last call."""
         foreign_writes, self._foreign_writes = self._foreign_writes, False
         return foreign_writes
+
+    def look_ahead(self, rehearse: Rehearsal, /) -> None:
+        """Do nothing: a read costs no round trip here."""
 
     def _execute(self, query: str, values: dict[str, object]) -> apsw.Cursor:
         return self.database.execute(self._queries[query], values)
