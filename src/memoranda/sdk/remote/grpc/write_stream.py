@@ -35,8 +35,9 @@ class WriteStream(WriteSender):
 
     def _wake(self) -> None:
         """Let the queue be sent; the caller holds the lock."""
-        if self._current is not None:
-            self._current.wakeup.set()
+        stream = self._current
+        if stream is not None and not (stream.waits_for_peers and self._queue.expects_more):
+            stream.wakeup.set()
         if self._receiver is None or not self._receiver.is_alive():
             # One that an interrupt kept from starting is replaced; should it start yet, it ends.
             self._receiver = threading.Thread(
@@ -133,19 +134,24 @@ class WriteStream(WriteSender):
     def _wait_for_peers(self, stream: _Stream) -> None:
         """Wait until the callers that the last outcomes have woken write again, or no more do.
 
-        A message costs the server more than a write of it does.
+        A message costs the server more than a write of it does. And a sender that every write of a
+        batch wakes costs its callers more than their writes do: here it waits with a timeout, so
+        only the last write that it expects has to wake it.
         """
         count = 0
+        stream.waits_for_peers = True
         while self._queue.expects_more and count < self._queue.unsent_count:
             stream.wakeup.clear()
             count = self._queue.unsent_count
             stream.wakeup.wait(PEER_WAIT_SECONDS)
+        # Before the queue is looked at under the lock: a write that is added later wakes it.
+        stream.waits_for_peers = False
 
 
 class _Stream:
     """One stream of a connection, and how its sender is woken."""
 
-    __slots__ = ("has_answered", "is_open", "is_over", "wakeup")
+    __slots__ = ("has_answered", "is_open", "is_over", "waits_for_peers", "wakeup")
 
     def __init__(self) -> None:
         self.wakeup = Wakeup()
@@ -155,3 +161,5 @@ class _Stream:
         self.is_over = False
         self.has_answered = False
         """Whether an outcome came: the server has accepted the caller and its store."""
+        self.waits_for_peers = False
+        """Whether the sender waits for more writes, and for a moment only."""
