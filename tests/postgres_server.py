@@ -1,6 +1,7 @@
 """A PostgreSQL server for the tests of this process, started when it is first needed.
 
-`MEMORANDA_TEST_URL` names a database of a server that is there already.
+`MEMORANDA_TEST_URL` names a database of a server that is there already. If that is the coordinator
+of a Citus cluster, `MEMORANDA_TEST_DISTRIBUTE=citus` distributes the tables of every database.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import psycopg
 
 import memoranda
 from memoranda import Limits, Store
+from memoranda.sdk.distribution import distribute_database
 
+DISTRIBUTE = os.environ.get("MEMORANDA_TEST_DISTRIBUTE") == "citus"
 _numbers = count(1)
 _FOLDER = tempfile.gettempdir()
 """Where temporary files are, read before a test has a folder of its own for them."""
@@ -41,17 +44,47 @@ def database_url() -> str:
     return new_database("memoranda_test")
 
 
-def new_database(name: str) -> str:
-    """Create an empty database; return its URL.
+def new_database(name: str, *, has_tables: bool = True) -> str:
+    """Create a database without stores; return its URL.
 
-    In a server that is not ours, it is dropped when the process ends.
+    In a server that is not ours, it is dropped when the process ends. Where tables are distributed,
+    it gets them at once, unless the test makes its own.
     """
     url, name = _server_url(), f"{name}_{os.getpid()}"
-    with psycopg.connect(url, autocommit=True) as server:
-        server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        server.execute(f"CREATE DATABASE {name}")
-    if "MEMORANDA_TEST_URL" in os.environ:
-        atexit.register(_drop, url, name)
+    nodes = _nodes(url) if DISTRIBUTE else {}
+    for node in (*nodes.values(), url):
+        with psycopg.connect(node, autocommit=True) as server:
+            server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            server.execute(f"CREATE DATABASE {name}")
+        if "MEMORANDA_TEST_URL" in os.environ:
+            atexit.register(_drop, node, name)
+    database = _in_server(url, name)
+    if DISTRIBUTE:
+        for node in (*nodes.values(), url):
+            with psycopg.connect(_in_server(node, name), autocommit=True) as server:
+                server.execute("CREATE EXTENSION citus")
+        with psycopg.connect(database, autocommit=True) as coordinator:
+            for host, port in nodes:
+                coordinator.execute("SELECT citus_add_node(%s, %s)", (host, port))
+        if has_tables:
+            distribute_database(database)
+    return database
+
+
+def _nodes(url: str) -> dict[tuple[str, int], str]:
+    """Return the URLs of a cluster's workers, by host and port."""
+    with psycopg.connect(url) as coordinator:
+        user, password = coordinator.info.user, coordinator.info.password
+        rows = coordinator.execute(
+            "SELECT nodename, nodeport FROM pg_dist_node WHERE noderole = 'primary' AND groupid > 0"
+        ).fetchall()
+    return {
+        (host, port): f"postgresql://{quote(user)}:{quote(password)}@{host}:{port}/postgres"
+        for host, port in rows
+    }
+
+
+def _in_server(url: str, name: str) -> str:
     head, mark, query = url.partition("?")
     return f"{head.rpartition('/')[0]}/{name}{mark}{query}"
 

@@ -32,7 +32,7 @@ def test_a_file_is_planned_then_migrated(tmp_path: Path) -> None:
 
 
 def test_a_database_is_planned_and_a_newer_one_refused(tmp_path: Path) -> None:
-    cli, database = Cli(tmp_path), new_database("memoranda_migrated")
+    cli, database = Cli(tmp_path), new_database("memoranda_migrated", has_tables=False)
     assert cli.run("migrate", "--plan", "--db", database).exit_code == 4, "there is nothing yet"
     url = new_store_url(tmp_path, database=database)
     open_postgres(url).close()

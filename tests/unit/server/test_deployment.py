@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -18,6 +19,7 @@ from memoranda.cli.configuration.schema import Configuration
 from memoranda.cli.main import cli as group
 from memoranda.server.http.settings import HttpSettings
 from memoranda.server.http.system import HEALTH, READY
+from memoranda.storage.postgres.database_url import parse_database
 from tests.certificates import make_certificate
 from tests.patience import HANG_SECONDS
 from tests.server_process import ServerThread
@@ -25,6 +27,7 @@ from tests.server_process import ServerThread
 DEPLOY = Path(__file__).parents[3] / "deploy"
 UNIT, DOCKERFILE = DEPLOY / "memoranda.service", DEPLOY / "Dockerfile"
 COMPOSE, KUBERNETES = DEPLOY / "compose.yaml", DEPLOY / "kubernetes.yaml"
+CITUS = DEPLOY / "compose.citus.yaml"
 USER = "10001"
 DATA, BACKUPS, SECRETS = "/var/lib/memoranda", "/var/backups/memoranda", "/etc/memoranda/tls"
 MAX_EXPOSURE = "20"
@@ -55,8 +58,9 @@ def test_the_dockerfile_passes_hadolint() -> None:
     assert run("hadolint", DOCKERFILE) == ""
 
 
-def test_the_compose_file_fits_its_specification() -> None:
-    run("check-jsonschema", "--builtin-schema", "vendor.compose-spec", COMPOSE)
+@pytest.mark.parametrize("path", [COMPOSE, CITUS], ids=lambda path: path.name)
+def test_a_compose_file_fits_its_specification(path: Path) -> None:
+    run("check-jsonschema", "--builtin-schema", "vendor.compose-spec", path)
 
 
 def test_the_manifest_fits_the_schemas_of_kubernetes() -> None:
@@ -93,8 +97,8 @@ def pod() -> dict[str, Any]:
     return pod
 
 
-def service() -> dict[str, Any]:
-    service: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]["memoranda"]
+def service(path: Path = COMPOSE) -> dict[str, Any]:
+    service: dict[str, Any] = yaml.safe_load(path.read_text())["services"]["memoranda"]
     return service
 
 
@@ -130,7 +134,7 @@ def test_commands_of_the_unit_exist() -> None:
         assert {word for word in line.split() if word.startswith("-")} <= options
 
 
-@pytest.mark.parametrize("path", [UNIT, DOCKERFILE, COMPOSE, KUBERNETES])
+@pytest.mark.parametrize("path", [UNIT, DOCKERFILE, COMPOSE, CITUS, KUBERNETES])
 def test_variables_exist(path: Path) -> None:
     names = re.findall(r"\bMEMORANDA_[A-Z_]+", path.read_text())
     assert names
@@ -148,8 +152,9 @@ def test_the_image_runs_as_a_user_without_rights() -> None:
             assert (DEPLOY.parent / name).exists(), "what is copied is there"
 
 
-def test_the_composed_server_has_no_rights_and_a_read_only_root() -> None:
-    server = service()
+@pytest.mark.parametrize("path", [COMPOSE, CITUS], ids=lambda path: path.name)
+def test_the_composed_server_has_no_rights_and_a_read_only_root(path: Path) -> None:
+    server = service(path)
     assert server["user"] == f"{USER}:{USER}"
     assert server["read_only"] is True
     assert server["cap_drop"] == ["ALL"]
@@ -158,6 +163,24 @@ def test_the_composed_server_has_no_rights_and_a_read_only_root() -> None:
     assert places == {DATA, BACKUPS, SECRETS, "/etc/memoranda/config.toml"}
     assert {port.split(":")[1] for port in server["ports"]} == {"7420", "7421"}
     assert any(place.startswith("/tmp") for place in server["tmpfs"])
+
+
+def test_only_the_server_reaches_the_nodes_of_citus() -> None:
+    project = yaml.safe_load(CITUS.read_text())
+    services: dict[str, Any] = project["services"]
+    nodes = {name for name, node in services.items() if "volumes" in node} - {"memoranda"}
+    assert nodes == {"coordinator", "worker-1", "worker-2"}
+    assert project["networks"]["database"] == {"internal": True}
+    for name in (*nodes, "nodes"):
+        assert services[name]["networks"] == ["database"]
+        assert "ports" not in services[name]
+    commands = " ".join(services["nodes"]["command"])
+    assert all(f"('{name}'" in commands for name in nodes), "each is a node of the cluster"
+    database = parse_database("stores", services["memoranda"]["environment"]["MEMORANDA_STORES"])
+    assert urlsplit(database.conninfo).hostname == "coordinator"
+    assert database.index is not None
+    assert str(database.index).startswith(DATA), "the index outlives the container"
+    assert "postgres" in re.findall(r"'\.\[(.*)\]'", DOCKERFILE.read_text())[0].split(",")
 
 
 def test_the_pod_has_no_rights_and_a_read_only_root() -> None:

@@ -21,6 +21,8 @@ PARTITIONS = 4
 STORE = 7
 CATALOG = frozenset(
     {"cluster_identity", "column_there", "format_add", "format_read", "schema_create"}
+    | {"citus_copy", "citus_distribute", "citus_in_sequence", "citus_tables", "citus_there"}
+    | {"format_distribute"}
     | {"format_set", "heads_set_format", "schema_lock", "sizes", "table_there", "lock_wait"}
     | {"head_add", "server_time", "store_add", "store_find", "store_list", "store_tables"}
     | {"table_rows", "table_rows_delete"}
@@ -41,7 +43,9 @@ def reads(name: str) -> bool:
 @cache
 def partitioned() -> psycopg.Connection[Any]:
     """Return a connection to a database whose tables are partitioned by the store."""
-    database = psycopg.connect(new_database("memoranda_partitions"), autocommit=True)
+    database = psycopg.connect(
+        new_database("memoranda_partitions", has_tables=False), autocommit=True
+    )
     script = query_loader.read_sql("memoranda.storage.postgres", "schema.sql")
     tables = re.findall(r"CREATE TABLE memoranda\.(\w+) \(\n    store_id", script)
     script = re.sub(

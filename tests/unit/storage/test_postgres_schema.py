@@ -24,7 +24,7 @@ GATE = 4711
 @pytest.fixture
 def database() -> str:
     """An empty database, for tests that change its format."""
-    return new_database("memoranda_schema")
+    return new_database("memoranda_schema", has_tables=False)
 
 
 @pytest.fixture

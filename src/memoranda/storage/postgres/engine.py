@@ -138,7 +138,10 @@ class PostgresEngine:
         with ExitStack() as unless_open:
             database = unless_open.enter_context(closing(connect(url.conninfo)))
             session = Session(database, self._statements)
-            Schema(session).prepare(create=create and not read_only)
+            schema = Schema(session)
+            schema.prepare(create=create and not read_only)
+            # Citus takes no statement that adds rows to several tables: each has its own there.
+            self._is_distributed = schema.is_distributed
             row = StoreCatalog(session).find(url.store, create=create and not read_only)
             self._store_id, self._token = row.store_id, row.token
             folder = url.index or _cache_folder()
@@ -242,7 +245,7 @@ class PostgresEngine:
             self._check_writable()
             wait_ms = self._lock_wait_ms if wait is None else max(int(wait * 1000), 1)
             writer = self._ready_writer()
-            if repeatable and writer.stamps[0] is not None:
+            if repeatable and writer.stamps[0] is not None and not self._is_distributed:
                 with suppress(Outdated):
                     return self._try_write(writer, work, wait_ms)
                 self._ready_writer().note_foreign_writes()

@@ -269,8 +269,37 @@ SELECT pg_advisory_xact_lock(7020251118)
 CREATE SCHEMA IF NOT EXISTS memoranda
 
 -- name: format_read
--- Read the format of the tables.
-SELECT format.number FROM memoranda.format AS format
+-- Read the format of the tables, and whether they are distributed over several nodes.
+SELECT format.number, format.is_distributed FROM memoranda.format AS format
+
+-- name: format_distribute
+-- Note that the tables are distributed.
+UPDATE memoranda.format SET is_distributed = 1
+
+-- name: citus_there
+-- Check whether the database can distribute tables.
+SELECT 1 FROM pg_catalog.pg_proc AS own WHERE own.proname = 'create_distributed_table'
+
+-- name: citus_in_sequence
+-- Let the transaction change several tables of all nodes, one after the other.
+SELECT SET_CONFIG('citus.multi_shard_modify_mode', 'sequential', TRUE)
+
+-- name: citus_tables
+-- List our tables that Citus knows.
+SELECT own.relname FROM pg_dist_partition AS part
+JOIN pg_catalog.pg_class AS own ON own.oid = part.logicalrelid
+JOIN pg_catalog.pg_namespace AS space ON space.oid = own.relnamespace
+WHERE space.nspname = 'memoranda'
+
+-- name: citus_copy
+-- Copy a table to every node, from now on too.
+SELECT create_reference_table(CAST(CAST(:table AS TEXT) AS REGCLASS))
+
+-- name: citus_distribute
+-- Distribute a table by the store, beside another table.
+SELECT create_distributed_table(
+    CAST(CAST(:table AS TEXT) AS REGCLASS), 'store_id', colocate_with => CAST(:place AS TEXT)
+)
 
 -- name: format_add
 -- Set the format of new tables.

@@ -44,6 +44,7 @@ class Schema:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._is_distributed = False
 
     def prepare(self, *, create: bool) -> None:
         """Create the tables if there are none; raise `UnsupportedFormat` for another format."""
@@ -56,12 +57,20 @@ class Schema:
         if number != FORMAT:
             raise _outdated(number) if number and number < FORMAT else _newer(number)
 
+    @property
+    def is_distributed(self) -> bool:
+        """Whether the tables are on several nodes; known once the format was read."""
+        return self._is_distributed
+
     def read_format(self) -> int | None:
         """Return the format of the tables; None if there are none."""
         if self._session.find("table_there", "format") is None:
             return None
         row = self._session.find("format_read")
-        return None if row is None else int(row[0])
+        if row is None:
+            return None
+        self._is_distributed = bool(row[1])
+        return int(row[0])
 
     def migrate(self, steps: Callable[[int], list[Step]] = stored_steps) -> None:
         """Run the migrations from the stored format on, in one transaction.

@@ -5,9 +5,10 @@
 -- tables of the full-text index and of vectors, which are in a file beside (side_index.py). Text is
 -- compared by its bytes, as SQLite does.
 
--- The format of these tables; one row.
+-- The format of these tables, and whether Citus has them on several nodes; one row.
 CREATE TABLE memoranda.format (
-    number BIGINT NOT NULL PRIMARY KEY
+    number BIGINT NOT NULL PRIMARY KEY,
+    is_distributed BIGINT NOT NULL DEFAULT 0
 );
 
 -- The stores by name; an id is drawn by chance and never used again. `token` is random: files beside
