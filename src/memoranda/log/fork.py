@@ -161,7 +161,7 @@ def fork(
         erasures.copy_rows(reader, writer)
         attestation = erasures.attest(writer, last, ids)
         head = last if attestation is None else _append(writer, attestation, views)
-        writer.run("meta_set", name="home", value=target.identity())
+        writer.run("meta_set", name="home", value=target.identity(writer))
         views.record_versions(writer)
         return head
 

@@ -282,8 +282,11 @@ class Engine(Protocol):
         """
         ...
 
-    def identity(self) -> str:
-        """Return an identity of where the log is stored, which a copy does not share."""
+    def identity(self, reader: Reader) -> str:
+        """Return an identity of where the log is stored, which a copy does not share.
+
+        A write passes its own reader: it must not wait for a second connection.
+        """
         ...
 
     def diagnose(self, *, quick: bool) -> list[tuple[str, Check]]:

@@ -182,7 +182,7 @@ class BatchWriter:
         eraser = SliceEraser(writer, self._views, self._ids, plan, head)
         operations, step = eraser.erase_slice(part, self.failpoint)
         if operations:
-            home = self._engine.identity()
+            home = self._engine.identity(writer)
             epochs = lineage.new_epoch_if_moved(writer, home, self._log_id, head, self._ids)
             head, _ = self._append(writer, request, head, [*epochs, *key_claims, *operations])
             self.failpoint("compaction-appended")
@@ -328,7 +328,7 @@ class BatchWriter:
     ) -> list[AnyOperation]:
         """Return the operations, after an epoch if the first event in this file needs one."""
         if not self._home_recorded and (operations or request.is_recorded_unchanged):
-            home = self._engine.identity()
+            home = self._engine.identity(writer)
             operations[:0] = lineage.new_epoch_if_moved(writer, home, self._log_id, head, self._ids)
         return operations
 

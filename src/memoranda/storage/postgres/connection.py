@@ -18,6 +18,7 @@ from memoranda.model.coverage import Coverage
 from memoranda.model.ids import SystemIds
 from memoranda.storage.port import Rehearsal, Result, Row
 from memoranda.storage.postgres.commit_statement import LogCommit
+from memoranda.storage.postgres.database_url import split_pooler
 from memoranda.storage.postgres.head import check_head
 from memoranda.storage.postgres.side_index import SideIndex, SideSession
 from memoranda.storage.postgres.statements import Statement, Statements
@@ -73,17 +74,19 @@ class _FlagDumper(Dumper):
 def connect(conninfo: str, **parameters: str) -> psycopg.Connection[Row]:
     """Open a connection whose transactions are begun and ended by statements of ours.
 
-    Parameters override those of the URL.
+    Parameters override those of the URL. Nothing is prepared behind a pooler, which may run the
+    next transaction on another connection.
 
     Integers are always sent as such of 64 bits, so that one plan serves all of them.
     """
+    url, is_pooled = split_pooler(conninfo)
     try:
         with translate_errors():
             database = psycopg.connect(
-                conninfo,
+                url,
                 autocommit=True,
                 cursor_factory=psycopg.RawCursor,
-                prepare_threshold=_PREPARE_THRESHOLD,
+                prepare_threshold=None if is_pooled else _PREPARE_THRESHOLD,
                 **parameters,  # type: ignore[arg-type]
             )
     except psycopg.ProgrammingError as error:  # it may repeat the URL, and with it the password

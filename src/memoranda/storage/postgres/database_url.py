@@ -14,6 +14,7 @@ from memoranda.model.limits import plain_text, short_repr
 
 _SCHEMES = ("postgresql", "postgres")
 _OWN_OPTIONS = ("store", "index")
+_POOLER = "pooler=transaction"
 _FORM = "give postgresql://user@host/database?store=name"
 _MAX_NAME_BYTES = 256
 """The longest name of a store, in bytes of UTF-8."""
@@ -23,7 +24,7 @@ class DatabaseUrl(msgspec.Struct, frozen=True):
     """A store in a PostgreSQL database."""
 
     conninfo: str
-    """The URL that libpq understands: without our own parameters."""
+    """The URL that `connect` understands: libpq's, which may name a pooler."""
     store: str
     index: Path | None = None
     """The folder for the full-text index and the vectors; None: the cache of the user."""
@@ -50,13 +51,25 @@ class DatabaseUrl(msgspec.Struct, frozen=True):
         return f"{self.conninfo}{mark if options else ''}{options}"
 
 
+def split_pooler(conninfo: str) -> tuple[str, bool]:
+    """Return the URL that libpq understands, and whether a pooler is between.
+
+    `pooler=transaction` says that a connection to it is one to the server only for the length of a
+    transaction.
+    """
+    head, _, query = conninfo.partition("?")
+    options = query.split("&") if query else []
+    rest = "&".join(option for option in options if option != _POOLER)
+    return f"{head}{'?' if rest else ''}{rest}", _POOLER in options
+
+
 def is_database_url(url: object) -> TypeGuard[str]:
     """Say whether a URL names a store in PostgreSQL, well or badly."""
     return isinstance(url, str) and url.partition("://")[0].lower() in _SCHEMES and "://" in url
 
 
 def parse_replica_url(field: str, url: object, store: str) -> str:
-    """Return the URL that libpq understands, of a replica of a store's database.
+    """Return the URL that `connect` understands, of a replica of a store's database.
 
     Its store is that of the primary, and need not be named.
     """
@@ -103,6 +116,8 @@ def parse_database(field: str, url: str) -> DatabaseUrl:
     is_empty = "store" in own and not name
     if is_empty or len(name.encode()) > _MAX_NAME_BYTES or not name.isprintable():
         raise _bad_name(field, name)
+    if dict(options).get("pooler", "transaction") != "transaction":
+        raise InvalidInput(field, "names a pooler that is not known: give pooler=transaction")
     rest = "&".join(
         f"{quote(option)}={quote(value, safe='/')}"
         for option, value in options

@@ -394,10 +394,9 @@ class PostgresEngine:
 
     # The store as a whole.
 
-    def identity(self) -> str:
+    def identity(self, reader: Reader) -> str:
         """Return the identity of the server, its timeline, the database and the store."""
-        with self.reading() as reader:
-            row = reader.find("cluster_identity")
+        row = reader.find("cluster_identity")
         assert row is not None, "a server has an identity"
         return ":".join(("postgresql", *map(str, row), str(self._store_id)))
 

@@ -25,6 +25,7 @@ import msgspec
 from memoranda.errors import MemorandaError
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
+from memoranda.storage.postgres.database_url import split_pooler
 from memoranda.storage.postgres.session import Session, open_session
 from memoranda.storage.thread_locks import Wakeup, new_lock
 
@@ -63,6 +64,7 @@ class DatabaseWakeups:
 
     def __init__(self, conninfo: str) -> None:
         self._conninfo = conninfo
+        _, self._is_pooled = split_pooler(conninfo)
         self._clock = SystemClock()
         self._sender = SystemIds().unique()
         """Tells one's own announcements from those of others."""
@@ -100,7 +102,7 @@ class DatabaseWakeups:
         """
         until = self._clock.monotonic() + _LINGER_SECONDS
         with self._lock:
-            if self._is_closed:
+            if self._is_closed or self._is_pooled:
                 return False
             ear = self._ears.get(store_id)
             if ear is None:

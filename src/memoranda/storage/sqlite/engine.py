@@ -112,7 +112,7 @@ class StoreFile(ABC):
         """The path of the file."""
         return str(self._path or ":memory:")
 
-    def identity(self) -> str:
+    def identity(self, reader: Reader) -> str:  # noqa: ARG002 - the file system tells
         """Return the identity of the file's inode, which a copy does not share."""
         if self._path is None:
             return "memory"
