@@ -99,7 +99,7 @@ def find_earlier(reader: Reader, views: Views, request: Request) -> int | None:
 def commit_of(reader: Reader, txn_id: str, actor: str) -> int | None:
     """Return the commit of a txn_id, whether or not its envelope was erased."""
     token = retry_token(txn_id, actor).hex()
-    row = reader.find("txn_find_or_token", txn_id, actor, token)
+    row = reader.row("txn_find_or_token", txn_id=txn_id, actor=actor, token=token)
     return None if row is None else int(row[0])
 
 
