@@ -17,6 +17,7 @@ GROUPS = {
     "forget": "forget memory",
     "export": "export log",
     "import": "import log",
+    "postgres": "postgres distribute",
 }
 ON_NO_STORE = ("demo", "completion", "config", "copy", "serve", "stores", "token", "ui")
 """Commands without `--db`: `copy` names both of its stores itself."""
@@ -30,7 +31,7 @@ ON_A_WHOLE_STORE = (
     *("export log", "import log", "signer list", "certificate", "purge", "cursors", "audit"),
     *("verify", "checkpoints", "prove", "prove-growth", "prove-erasure"),
     *("agents", "namespaces", "stats", "doctor"),
-    *("sql", "rebuild", "reindex", "backup", "restore", "fork"),
+    *("sql", "rebuild", "reindex", "backup", "restore", "fork", "migrate", "postgres distribute"),
 )
 """Commands to which neither an agent nor a namespace makes a difference."""
 
