@@ -157,6 +157,12 @@ class Pair:
         finally:
             self.standby.execute("SELECT pg_wal_replay_resume()")
 
+    def wait_for_replay(self) -> None:
+        """Wait until the standby has everything that the primary has written so far."""
+        ((position,),) = self.primary.execute("SELECT pg_current_wal_flush_lsn()")
+        query = f"SELECT pg_last_wal_replay_lsn() >= CAST('{position}' AS PG_LSN)"
+        wait_until(lambda: self.standby.execute(query) == [(True,)])
+
     def store_url(self, name: str, index: str) -> str:
         """Return the URL of a store on whichever of the two can be written."""
         hosts = quote(",".join(str(self.folder / name) for name in ("a", "b")), safe="/")

@@ -362,6 +362,30 @@ class TestLostConnections:
         store.verify(deep=True)
 
 
+    def test_what_a_failed_transaction_skipped_is_not_taken_for_prepared(
+        self, url: str, store: Store
+    ) -> None:
+        """A statement is prepared when it runs for the third time: here, behind an error."""
+        _write(store)
+        engine = _engine(store)
+        writer = engine._writer
+        assert writer is not None
+        for _ in range(3):  # of its first rollback, psycopg forgets all that is prepared
+            writer.execute("begin")
+            writer.execute("rollback")
+        for _ in range(2):
+            writer.find("event_hash", 1)
+        with closing(open_postgres(url)) as other:
+            _write(other)
+        writer.begin_if_current(1000, relaxed=False)
+        with pytest.raises(psycopg.DataError):
+            writer.find("event_hash", 1)
+        engine._end_write()
+        assert engine.write(lambda writer: writer.find("event_hash", 1)) is not None
+        _write(store)
+        assert store.verify(deep=True).commits == 3
+
+
 def _translated(work: Callable[..., bool], *arguments: object) -> bool:
     with translate_errors():
         return work(*arguments)

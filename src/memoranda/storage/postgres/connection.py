@@ -33,6 +33,7 @@ _ERRORS: Mapping[type[psycopg.Error], type[errors.MemorandaError]] = {
     psycopg.errors.DataCorrupted: errors.Corruption,
     psycopg.errors.IndexCorrupted: errors.Corruption,
     psycopg.errors.InsufficientPrivilege: errors.Unavailable,
+    psycopg.errors.InvalidSqlStatementName: errors.Unavailable,
     psycopg.IntegrityError: errors.Corruption,
     psycopg.OperationalError: errors.Unavailable,
     psycopg.InterfaceError: errors.Unavailable,
@@ -482,7 +483,12 @@ class Connection:
             self._side = None
         with suppress(psycopg.Error):  # what it reports is rolled back
             self._end_pipeline()
-        if self.database.info.transaction_status != pq.TransactionStatus.IDLE:
+        status = self.database.info.transaction_status
+        if status == pq.TransactionStatus.INERROR:
+            # PostgreSQL has skipped what was sent behind the error, and psycopg may take a
+            # statement of that for prepared. A new connection has none.
+            self.database.close()
+        elif status != pq.TransactionStatus.IDLE:
             self.execute("rollback")
 
     @property
