@@ -81,7 +81,7 @@ def test_clients_show_a_certificate(
     with ServerThread(file=tmp_path / "one.db", tls=with_clients) as server:
         own = Tls(root=root, certificate=certificate, key=key)
         assert write(server.url("https", ""), tls=own) == 1
-        with pytest.raises(Unavailable, match="does not answer"):
+        with pytest.raises(Unavailable, match=r"does not answer|did not answer in"):
             write(server.url("https", ""), tls=root, timeout=0.2)
 
 
@@ -141,7 +141,7 @@ def test_other_servers_are_reached_through_it(
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with pytest.raises(memoranda.MemorandaError, match="failed with status 403"):
-        write("http://memory.invalid:7421/acme", timeout=0.2)
+        write("http://memory.invalid:7421/acme")
     assert requests == ["POST http://memory.invalid:7421"]
 
 

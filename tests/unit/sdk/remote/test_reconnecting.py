@@ -204,7 +204,7 @@ def test_a_listing_that_has_begun_says_that_it_ended(
 
 
 def persist(call: Callable[[], Result]) -> Result:
-    """Call until the server can be reached: gRPC itself pauses between attempts to connect."""
+    """Call until the server answers: gRPC itself pauses between attempts to connect."""
     while True:
         with suppress(Unavailable):
             return call()
@@ -213,7 +213,7 @@ def persist(call: Callable[[], Result]) -> Result:
 class TestAServerThatDoesNotComeBack:
     @pytest.fixture
     def impatient(self, through: str) -> Iterator[Store]:
-        with memoranda.open(through, timeout=0.5) as opened:
+        with persist(lambda: memoranda.open(through, timeout=0.5)) as opened:
             yield opened.bind(agent_id="a")
 
     def test_calls_say_so(self, impatient: Store, proxy: TcpProxy) -> None:

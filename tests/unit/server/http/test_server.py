@@ -250,9 +250,12 @@ def test_what_is_no_http_is_refused(tmp_path: Path, data: bytes) -> None:
         answer = await client.until_closed()
         assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 404", b"HTTP/1.1 408")), answer
         await client.close()
-        other = await server.connect()
-        assert (await other.request("GET", "/healthz"))[0] == 200
-        await other.close()
+        status = 408  # on a busy machine, a request may not arrive in time
+        while status == 408:
+            other = await server.connect()
+            status, _, _ = await other.request("GET", "/healthz")
+            await other.close()
+        assert status == 200
 
     run(tmp_path, work, limits=HttpLimits(header_seconds=0.2, body_seconds=0.2))
 

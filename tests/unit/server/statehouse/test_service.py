@@ -276,17 +276,18 @@ def test_abandoned_transactions_are_dropped_without_a_further_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "_SWEEP_SECONDS", 0.001)
-    transactions = ServerTransactions(TransactionBounds(end_seconds=0.001))
+    clock = FixedClock()
+    transactions = ServerTransactions(TransactionBounds(end_seconds=0.001), clock)
 
     async def work(client: Client) -> None:
         ids = [await client.begin(timeout_ms=200) for _ in range(3)]
         for txn_id in ids:
             await client.call("Write", txn_id=txn_id, agent_id="a", key="k", value={})
-        await become_empty(transactions)
+        await become_empty(transactions, clock)
         with pytest.raises(Refusal, match="NOT_FOUND"):
             await client.call("Commit", txn_id=ids[0])
         await client.begin(timeout_ms=1)  # sweeps are scheduled again
-        await become_empty(transactions)
+        await become_empty(transactions, clock)
 
     serve(work, tmp_path / "s.db", transactions=transactions)
 
@@ -373,8 +374,9 @@ def test_a_restart_loses_open_transactions_and_nothing_else(tmp_path: Path) -> N
     serve(after, path)
 
 
-async def become_empty(transactions: ServerTransactions) -> None:
+async def become_empty(transactions: ServerTransactions, clock: FixedClock) -> None:
     while not transactions.is_empty:
+        clock.advance(0.1)
         await asyncio.sleep(0.01)
 
 
