@@ -379,7 +379,7 @@ def test_a_connection_whose_other_end_is_gone_is_closed(tmp_path: Path) -> None:
     """It is asked whether it is there; one that does not answer is closed."""
     limits = {"keepalive_seconds": 1.0, "keepalive_timeout_seconds": 0.5}
 
-    def subscribe_and_go() -> bool:
+    def subscribe_and_go(server: ServerThread) -> bool:
         """Return whether the subscription began, before the client was taken for gone."""
         with RawConnection(server.address) as raw:
             raw.call(METHOD_OF[Subscribe].path)
@@ -389,7 +389,7 @@ def test_a_connection_whose_other_end_is_gone_is_closed(tmp_path: Path) -> None:
         return has_begun
 
     with short_server(tmp_path, **limits) as server:
-        wait_until(subscribe_and_go)
+        wait_until(lambda: subscribe_and_go(server))
         wait_until(lambda: server.server.call_count == 0)
         wait_until(lambda: answers(server))
 
