@@ -159,8 +159,10 @@ def _cost_of(server: Server, names: list[str], seconds: float) -> float:
             for name in set(names)
         }
         agents = [stores[name].bind(agent_id=f"a{turn}") for turn, name in enumerate(names)]
-        for agent in agents:
-            agent.write(key="k0", value=commits.VALUE)
+        for agent in agents:  # what is measured looks for no key any more
+            with agent.begin_transaction() as transaction:
+                for key in range(commits.KEYS):
+                    transaction.write(key=f"k{key}", value=commits.VALUE)
         end = time.perf_counter() + seconds
 
         def work(number: int) -> None:

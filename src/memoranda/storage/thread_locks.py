@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -131,6 +132,38 @@ class Wakeup:
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for a wake-up and consume it; return False after `seconds` without one."""
         return self._lock.acquire(timeout=-1 if seconds is None else max(seconds, 0.0))
+
+
+class ChainedWakeup(Wakeup):
+    """A wake-up of one of several threads that are woken together.
+
+    They wake each other in a chain: somebody wakes the first one, and each calls `wake_next`. Woken
+    all at once they would compete for the interpreter, which runs only one.
+    """
+
+    __slots__ = ("next_waiter",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.next_waiter: ChainedWakeup | None = None
+
+    def wake_next(self) -> None:
+        """Wake the next thread of the chain, if there is one."""
+        waiter, self.next_waiter = self.next_waiter, None
+        if waiter is not None:
+            waiter.set()
+
+
+def link_waiters(waiters: Sequence[ChainedWakeup]) -> ChainedWakeup | None:
+    """Link wake-ups to a chain, and return the first, if there is one.
+
+    A thread that sees its outcome may leave at once, and must know by then which one it has to
+    wake: so link them first.
+    """
+    first: ChainedWakeup | None = None
+    for waiter in reversed(waiters):
+        waiter.next_waiter, first = first, waiter
+    return first
 
 
 def check_process(owner: int) -> None:

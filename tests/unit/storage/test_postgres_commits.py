@@ -17,7 +17,9 @@ import pytest
 from psycopg import pq
 
 from memoranda import MemoryRef, Store, Transaction, VersionMismatch
+from memoranda.log.read.kind_counts import BLOCK_COMMITS
 from memoranda.sdk.local.calls import LocalCalls
+from memoranda.storage.postgres.commit_statement import group_rows
 from memoranda.storage.postgres.connection import translate_errors
 from memoranda.storage.postgres.engine import PostgresEngine
 from tests.postgres_server import database_url, new_store_url, open_postgres
@@ -43,6 +45,11 @@ def _engine(store: Store) -> PostgresEngine:
 
 def _round_trips(store: Store, work: Work) -> int:
     """Return how often the writer's connection waits for the server."""
+    return _traced(store, work, _waits)
+
+
+def _traced(store: Store, work: Work, count: Callable[[Iterable[str]], int]) -> int:
+    """Return what is counted in the messages of the writer's connection."""
     engine = _engine(store)
     engine.write(lambda _: None)  # it has a connection from here on
     writer = engine._writer
@@ -56,7 +63,12 @@ def _round_trips(store: Store, work: Work) -> int:
         finally:
             connection.untrace()
         lines.seek(0)
-        return _waits(lines)
+        return count(lines)
+
+
+def _executed(store: Store, work: Work) -> int:
+    """Return how many statements the writer's connection runs."""
+    return _traced(store, work, lambda lines: sum(line.split()[2] == "Execute" for line in lines))
 
 
 def _waits(lines: Iterable[str]) -> int:
@@ -270,6 +282,35 @@ class TestRoundTripsOfTransactions:
 
 
 class TestOneStatement:
+    def test_every_write_is_one(self, store: Store) -> None:
+        """Also those that complete a block of commits, whose sums are stored."""
+        for _ in range(4):
+            _write(store)
+
+        def write_often() -> None:
+            for _ in range(2 * BLOCK_COMMITS):
+                _write(store)
+
+        assert _executed(store, write_often) == 2 * BLOCK_COMMITS
+        store.verify(deep=True)
+
+    def test_what_is_added_to_one_sum_is_added_up(self) -> None:
+        rows = [("kind_count_add", row) for row in ((1, 2, 3, 10), (1, 2, 4, 1), (1, 2, 3, 5))]
+        assert group_rows(rows) == {"kind_count_add": [(1, 2, 3, 15), (1, 2, 4, 1)]}
+
+    def test_large_transactions_of_one_batch_add_to_one_sum(self, store: Store) -> None:
+        """Each is too large to be counted with its block."""
+
+        def write_many(number: int) -> None:
+            with store.begin_transaction() as transaction:
+                for key in range(20):
+                    transaction.write(agent_id="a", key=f"k{number}-{key}", value={"n": 1})
+
+        for _ in range(3):
+            with ThreadPoolExecutor(4) as threads:
+                list(threads.map(write_many, range(4)))
+        store.verify(deep=True)
+
     def test_a_key_written_twice_in_a_batch_has_its_last_value(self, store: Store) -> None:
         for _ in range(2):
             _write(store, "old")

@@ -58,7 +58,14 @@ from memoranda.log.commit.outcome import CommitOutcome, CommitResult
 from memoranda.log.commit.staged_transaction import Request
 from memoranda.log.compaction.compactor import Compaction, Plan, Slice, Step
 from memoranda.log.read.wakeup import Signal
-from memoranda.storage.thread_locks import Wakeup, check_process, new_lock, reentrant_write_error
+from memoranda.storage.thread_locks import (
+    ChainedWakeup,
+    Wakeup,
+    check_process,
+    link_waiters,
+    new_lock,
+    reentrant_write_error,
+)
 
 # Pending commits: how a waiting caller learns the outcome of its request.
 
@@ -84,7 +91,7 @@ class PendingCommit:
 
     __slots__ = ("channel", "leader", "outcome", "request", "size")
 
-    def __init__(self, request: Request, channel: Channel | WaitingThread) -> None:
+    def __init__(self, request: Request, channel: Channel | ChainedWakeup) -> None:
         self.request = request
         self.channel = channel
         self.size = request.size
@@ -107,43 +114,24 @@ class Channel(Protocol):
         ...
 
 
-class WaitingThread(Wakeup):
-    """A thread that waits for one commit.
-
-    The threads of a batch wake each other in a chain: the leader wakes the first one, and each
-    wakes the next. Woken all at once they would compete for the interpreter, which runs only one.
-    """
-
-    __slots__ = ("next_waiter",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.next_waiter: WaitingThread | None = None
-
-    def wake_next(self) -> None:
-        """Wake the next thread of the chain, if there is one."""
-        waiter, self.next_waiter = self.next_waiter, None
-        if waiter is not None:
-            waiter.set()
-
-
 def deliver_outcomes(
-    batch: Sequence[PendingCommit], outcomes: Sequence[CommitOutcome], own: WaitingThread | None
+    batch: Sequence[PendingCommit], outcomes: Sequence[CommitOutcome], own: ChainedWakeup | None
 ) -> None:
     """Give every request of a batch its outcome, and wake the callers.
 
     `own` is the leader's own channel: its thread is awake already.
     """
-    # The chain is linked before any outcome is set. A thread that sees its outcome may leave at
-    # once, and must know by then which thread it has to wake.
-    first: WaitingThread | None = None
-    for pending in reversed(batch):
-        if isinstance(pending.channel, WaitingThread) and pending.channel is not own:
-            pending.channel.next_waiter, first = first, pending.channel
+    first = link_waiters(
+        [
+            pending.channel
+            for pending in batch
+            if isinstance(pending.channel, ChainedWakeup) and pending.channel is not own
+        ]
+    )
     loops: dict[Channel, list[PendingCommit]] = {}
     for pending, outcome in zip(batch, outcomes, strict=True):
         pending.outcome = outcome
-        if not isinstance(pending.channel, WaitingThread):
+        if not isinstance(pending.channel, ChainedWakeup):
             loops.setdefault(pending.channel, []).append(pending)
     for channel, settled in loops.items():
         channel.settle(settled)
@@ -235,7 +223,7 @@ class Committer:
 
     def _commit_in_queue(self, request: Request, token: LeaderToken) -> CommitResult:
         """Queue a request, then wait or lead until it is written."""
-        channel = WaitingThread()
+        channel = ChainedWakeup()
         pending = PendingCommit(request, channel)
         try:
             self._enqueue(pending)
@@ -413,12 +401,12 @@ class Committer:
         """Wake the first caller of the queue, which may now lead."""
         with self._mutex:
             channel = self._queue[0].channel if self._queue else None
-        if isinstance(channel, WaitingThread):
+        if isinstance(channel, ChainedWakeup):
             channel.set()
         elif channel is not None:
             self._start_worker()
 
-    def _write_batch(self, token: LeaderToken, own: WaitingThread | None = None) -> None:
+    def _write_batch(self, token: LeaderToken, own: ChainedWakeup | None = None) -> None:
         """Write one batch and deliver its outcomes; `own` is the leader's own channel."""
         batch: list[PendingCommit] = []
         try:

@@ -92,3 +92,12 @@ SELECT head.store_id, part.* FROM head, UNNEST(
     CAST(:state_version_3 AS BIGINT[]), CAST(:state_version_4 AS BIGINT[]),
     CAST(:state_version_5 AS BIGINT[])
 ) AS part
+
+-- name: kind_count_add
+-- Add numbers of operations to the sums of blocks of commits.
+INSERT INTO memoranda.kind_count AS own (store_id, scope_id, block, kind, count)
+SELECT head.store_id, part.* FROM head, UNNEST(
+    CAST(:kind_count_1 AS BIGINT[]), CAST(:kind_count_2 AS BIGINT[]),
+    CAST(:kind_count_3 AS BIGINT[]), CAST(:kind_count_4 AS BIGINT[])
+) AS part
+ON CONFLICT (store_id, scope_id, block, kind) DO UPDATE SET count = own.count + EXCLUDED.count

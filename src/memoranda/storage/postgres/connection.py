@@ -17,6 +17,7 @@ from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.coverage import Coverage
 from memoranda.model.ids import SystemIds
 from memoranda.storage.port import Rehearsal, Result, Row
+from memoranda.storage.postgres.arrays import register_arrays
 from memoranda.storage.postgres.commit_statement import LogCommit
 from memoranda.storage.postgres.database_url import split_pooler
 from memoranda.storage.postgres.head import check_head
@@ -98,6 +99,7 @@ def connect(conninfo: str, **parameters: str) -> psycopg.Connection[Row]:
     database.adapters.register_dumper(int, Int8Dumper)
     database.adapters.register_dumper(int, Int8BinaryDumper)
     database.adapters.register_dumper(bool, _FlagDumper)
+    register_arrays(database)
     return cast("psycopg.Connection[Row]", database)
 
 

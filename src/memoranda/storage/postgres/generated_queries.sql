@@ -287,24 +287,6 @@ event.store_id = :store_id ORDER BY commit_ts LIMIT NULLIF(CAST(:limit AS BIGINT
 (column_1, column_2, column_3, column_4, column_5, column_6)) AS page WHERE page.size_before <
 CAST(:budget AS BIGINT)
 
--- name: event_places_of_scope
-SELECT event.commit_ts, event.committed_at, event.hash, event.envelope, event_scope.places,
-event.operations FROM memoranda.event_scope JOIN memoranda.event ON event.commit_ts =
-event_scope.commit_ts AND event.store_id = :store_id WHERE (event_scope.scope_id = :scope_id AND
-event_scope.commit_ts > :after AND event_scope.commit_ts <= :through) AND event_scope.store_id =
-:store_id ORDER BY event_scope.commit_ts LIMIT NULLIF(CAST(:limit AS BIGINT), -1)
-
--- name: event_places_of_scope_within
-SELECT page.column_1, page.column_2, page.column_3, page.column_4, page.column_5, page.column_6 FROM
-(SELECT own.*, COALESCE(SUM(LENGTH(own.column_6)) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 1
-PRECEDING), 0) AS size_before FROM (SELECT event.commit_ts, event.committed_at, event.hash,
-event.envelope, event_scope.places, event.operations FROM memoranda.event_scope JOIN memoranda.event
-ON event.commit_ts = event_scope.commit_ts AND event.store_id = :store_id WHERE
-(event_scope.scope_id = :scope_id AND event_scope.commit_ts > :after AND event_scope.commit_ts <=
-:through) AND event_scope.store_id = :store_id ORDER BY event_scope.commit_ts LIMIT
-NULLIF(CAST(:limit AS BIGINT), -1)) AS own (column_1, column_2, column_3, column_4, column_5,
-column_6)) AS page WHERE page.size_before < CAST(:budget AS BIGINT)
-
 -- name: event_rewrite
 UPDATE memoranda.event SET salts = :salts, envelope = :envelope, operations = :operations WHERE
 commit_ts = :commit_ts AND event.store_id = :store_id

@@ -12,6 +12,43 @@ WHERE event.store_id = :store_id AND LENGTH(event.operations) = 1 AND CASE LENGT
     ELSE SUBSTRING(event.salts FROM 2 + CAST(:size AS INTEGER) FOR CAST(:size AS INTEGER))
 END <> DECODE(REPEAT('00', CAST(:size AS INTEGER)), 'hex')
 
+-- name: event_places_of_scope
+-- Read a page of a scope's events, with the positions of its operations where it has a small part of
+-- a large event. Each event is looked up: a planner without statistics would read them all.
+SELECT event.commit_ts, event.committed_at, event.hash, event.envelope, own.places, event.operations
+FROM memoranda.event_scope AS own
+CROSS JOIN LATERAL (
+    SELECT part.commit_ts, part.committed_at, part.hash, part.envelope, part.operations
+    FROM memoranda.event AS part
+    WHERE part.store_id = :store_id AND part.commit_ts = own.commit_ts LIMIT 1
+) AS event
+WHERE own.store_id = :store_id AND own.scope_id = :scope_id
+    AND own.commit_ts > :after AND own.commit_ts <= :through
+ORDER BY own.commit_ts LIMIT NULLIF(CAST(:limit AS BIGINT), -1)
+
+-- name: event_places_of_scope_within
+-- As event_places_of_scope, up to the event that exhausts a budget of bytes.
+SELECT
+    page.commit_ts, page.committed_at, page.hash, page.envelope, page.places, page.operations
+FROM (
+    SELECT
+        event.*,
+        SUM(LENGTH(event.operations)) OVER (ROWS UNBOUNDED PRECEDING) AS size
+    FROM (
+        SELECT event.commit_ts, event.committed_at, event.hash, event.envelope, own.places, event.operations
+        FROM memoranda.event_scope AS own
+        CROSS JOIN LATERAL (
+            SELECT part.commit_ts, part.committed_at, part.hash, part.envelope, part.operations
+            FROM memoranda.event AS part
+            WHERE part.store_id = :store_id AND part.commit_ts = own.commit_ts LIMIT 1
+        ) AS event
+        WHERE own.store_id = :store_id AND own.scope_id = :scope_id
+            AND own.commit_ts > :after AND own.commit_ts <= :through
+        ORDER BY own.commit_ts LIMIT NULLIF(CAST(:limit AS BIGINT), -1)
+    ) AS event
+) AS page
+WHERE page.size - LENGTH(page.operations) < CAST(:budget AS BIGINT)
+
 -- name: event_places_of_scopes
 -- Read one event, with the positions of some scopes' operations in it; NULL where they are unknown.
 SELECT

@@ -3,8 +3,9 @@
 A statement that commits one log costs the server about as much as one for many. So the stores of a
 process that are in one database share a sender, with a connection of its own. Whoever has a batch
 to commit queues it. One thread leads: it takes what is queued, sends it as one statement, and wakes
-the others. While it waits for the server, the next batches gather, so a log waits for others by
-one statement at most. A store that is alone in its database sends its batches itself.
+the others, one after the other, so that they do not compete for the interpreter. While it waits for
+the server, the next batches gather, so a log waits for others by one statement at most. A store
+that is alone in its database sends its batches itself.
 
 The statement swaps the stamp of each store. One whose stamp has changed, or whose row another
 process has locked, is left out, and nothing of it is written: its batch is decided again under the
@@ -28,7 +29,7 @@ from memoranda.storage.port import Row
 from memoranda.storage.postgres.commit_statement import LogCommit, compose_several
 from memoranda.storage.postgres.connection import translate_errors
 from memoranda.storage.postgres.statements import query_text
-from memoranda.storage.thread_locks import Wakeup, new_lock
+from memoranda.storage.thread_locks import ChainedWakeup, Wakeup, link_waiters, new_lock
 
 _MOST_LOGS = 64
 """Logs in one statement: enough to spread its cost, and none waits long for the others."""
@@ -45,7 +46,7 @@ class _Pending:
 
     def __init__(self, commit: LogCommit) -> None:
         self.commit = commit
-        self.wakeup = Wakeup()
+        self.wakeup = ChainedWakeup()
         self.is_written: bool | None = None
         """None: it is not known yet."""
         self.error: Unavailable | None = None
@@ -107,13 +108,15 @@ class SharedSender:
                     self._gathered.set()
             while not pending.is_settled:
                 if self._try_lead(pending):
-                    self._send_batch()
+                    self._send_batch(pending)
                 else:
                     pending.wakeup.wait(_RECHECK_SECONDS)
         finally:
             if self._leader is pending:
                 self._leader = None
-            self._withdraw(pending)
+            pending.wakeup.wake_next()
+            if not pending.is_settled:
+                self._withdraw(pending)
             self._wake_next()
         if pending.error is not None:  # an error object of its own: each raises in its thread
             raise Unavailable(str(pending.error)) from pending.error
@@ -138,10 +141,12 @@ class SharedSender:
         if first is not None:
             first.wakeup.set()
 
-    def _send_batch(self) -> None:
+    def _send_batch(self, own: _Pending) -> None:
+        """Send a batch, and wake those whose commits were in it; the leader is awake already."""
         if len(self._queue) < self._last_size:
             self._wait_for_peers()
         batch = self._take_batch()
+        first = link_waiters([pending.wakeup for pending in batch if pending is not own])
         try:
             written = self._send([pending.commit for pending in batch])
             for pending in batch:
@@ -154,7 +159,8 @@ class SharedSender:
                 if not pending.is_settled:  # this thread was interrupted
                     pending.error = Unavailable("the commit was interrupted")
                     self._disconnect()
-                pending.wakeup.set()
+            if first is not None:
+                first.set()
 
     def _take_batch(self) -> list[_Pending]:
         """Take commits out of the queue, one of each store: of two, only one can swap its stamp."""
