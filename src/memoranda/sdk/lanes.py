@@ -66,22 +66,28 @@ SIZES: Mapping[Lane, LaneSize] = MappingProxyType(
     }
 )
 """The lanes of one store."""
-SHARED_SIZES: Mapping[Lane, LaneSize] = MappingProxyType(
-    {
-        "short": LaneSize(threads=8, calls=4096, store_threads=4),
-        "search": LaneSize(threads=4, calls=256, store_threads=2),
-        "long": LaneSize(threads=4, calls=16, store_threads=1),
-    }
-)
-"""The lanes of many stores: two that are busy leave threads to a third."""
 WORK_SECONDS, YIELD_SECONDS = 0.00025, 0.0001
 """Work of a long call between two pauses, and a pause: enough for another thread to run."""
+
+
+def shared_sizes(processors: int) -> Mapping[Lane, LaneSize]:
+    """Return the lanes of many stores: two that are busy leave threads to a third.
+
+    A search computes all the time, and a commit waits for a processor at each of its steps: so the
+    searches of one store have half of the processors at most.
+    """
+    searches = min(max(processors // 2, 1), 2)
+    return {
+        "short": LaneSize(threads=8, calls=4096, store_threads=4),
+        "search": LaneSize(threads=4, calls=256, store_threads=searches),
+        "long": LaneSize(threads=4, calls=16, store_threads=1),
+    }
 
 
 class LanePool:
     """Threads that several stores share, and take turns in."""
 
-    def __init__(self, sizes: Mapping[Lane, LaneSize] = SHARED_SIZES) -> None:
+    def __init__(self, sizes: Mapping[Lane, LaneSize]) -> None:
         self.lanes = {name: _LaneThreads(name, size) for name, size in sizes.items()}
         self.is_closed = False
 

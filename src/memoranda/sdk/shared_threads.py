@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from memoranda.sdk.lanes import LanePool
+from memoranda.sdk.lanes import LanePool, shared_sizes
 from memoranda.search.shared_workers import SharedWorkers
 from memoranda.search.vectors.embedder import AUTO, EmbedderSpec
 
@@ -21,7 +22,7 @@ class SharedThreads:
     """Threads for calls, for commits and for background work of all stores, fair between them."""
 
     def __init__(self, embedder: EmbedderSpec = AUTO) -> None:
-        self.lanes = LanePool()
+        self.lanes = LanePool(shared_sizes(_processors()))
         """Where calls are answered."""
         self.leaders = ThreadPoolExecutor(_LEADERS, thread_name_prefix="memoranda-committer")
         """Where batches of commits are written."""
@@ -37,3 +38,10 @@ class SharedThreads:
         self.workers.close()
         for wakeups in self.wakeups.values():
             wakeups.close()
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

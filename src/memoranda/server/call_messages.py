@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, TypeAlias
 
 from google.protobuf.message import DecodeError
@@ -98,8 +99,13 @@ class CallMessages:
     async def answer(self, method: Method, envelope: Envelope) -> bytes:
         """Return the one answer of a call."""
         incoming = await _incoming(method, envelope)
-        answer = await self._ask(method, incoming)
-        encoded: bytes = codec.response_of(incoming.call, answer).SerializeToString()
+        encode = partial(_encoded_answer, incoming.call)
+        if method.is_write:
+            encoded = encode(await self._write(incoming))
+        else:
+            encoded = await self._dispatcher.ask_encoded(
+                incoming.caller, incoming.store, incoming.call, encode, size=incoming.size
+            )
         self._dispatcher.count_answer(incoming.caller, len(encoded))
         return encoded
 
@@ -107,11 +113,7 @@ class CallMessages:
         """Return the messages of an answer that has several; close them at the end."""
         return self._streams[method.shape](method, envelope)
 
-    async def _ask(self, method: Method, incoming: IncomingCall) -> Any:
-        if not method.is_write:
-            return await self._dispatcher.ask(
-                incoming.caller, incoming.store, incoming.call, size=incoming.size
-            )
+    async def _write(self, incoming: IncomingCall) -> Any:
         call: Any = incoming.call
         return await self._dispatcher.write(
             incoming.caller,
@@ -134,7 +136,7 @@ class CallMessages:
                     message = codec.progress_of(method.kind, step.done, step.total)
                     yield message.SerializeToString()
                     continue
-                encoded = codec.response_of(incoming.call, step.value).SerializeToString()
+                encoded = _encoded_answer(incoming.call, step.value)
                 self._dispatcher.count_answer(incoming.caller, len(encoded))
                 yield encoded
 
@@ -162,6 +164,11 @@ class CallMessages:
                 data = await _page_message(page, stored=stored)
                 yield data
                 await stream.throttle(len(data))
+
+
+def _encoded_answer(call: Call[Any], answer: Any) -> bytes:
+    data: bytes = codec.response_of(call, answer).SerializeToString()
+    return data
 
 
 async def _page_message(page: EventPage, *, stored: bool) -> bytes:

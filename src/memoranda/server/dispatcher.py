@@ -201,6 +201,23 @@ class Dispatcher:
                 answer = await opened.calls(caller.grant).ask(call, progress)
                 return without_folders(answer)
 
+    async def ask_encoded(
+        self,
+        caller: Caller,
+        store: str,
+        call: Call[Answer],
+        encode: Callable[[Answer], bytes],
+        *,
+        size: int = 0,
+    ) -> bytes:
+        """Return the answer of a call that is not long, encoded beside the event loop."""
+        name = self.count(call)
+        with self.admit(caller, size=size), self.traffic.timed(call):
+            async with self.use(caller, store, name) as opened:
+                return await opened.calls(caller.grant).ask_encoded(
+                    call, lambda answer: encode(without_folders(answer))
+                )
+
     async def write(
         self,
         caller: Caller,

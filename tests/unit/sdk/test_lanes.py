@@ -17,7 +17,7 @@ from memoranda.calls import maintenance
 from memoranda.calls.call import Lane
 from memoranda.log.pages import PAGE_ROWS
 from memoranda.sdk.async_calls import AsyncListing
-from memoranda.sdk.lanes import LanePool, Lanes, LaneSize, yielding
+from memoranda.sdk.lanes import LanePool, Lanes, LaneSize, shared_sizes, yielding
 from memoranda.state.reads import Keys
 from tests.patience import HANG_SECONDS, wait_until
 
@@ -185,6 +185,28 @@ class TestSharedLanes:
             assert not any(task.done() for task in hanging)
             go.set()
             assert await asyncio.gather(*hanging) == [True] * 10
+            pool.close()
+
+        asyncio.run(work())
+
+    @pytest.mark.parametrize(("processors", "searches"), [(1, 1), (2, 1), (3, 1), (4, 2), (64, 2)])
+    def test_searches_of_a_store_leave_processors_to_commits(
+        self, processors: int, searches: int
+    ) -> None:
+        go = threading.Event()
+
+        async def work() -> None:
+            pool = LanePool(shared_sizes(processors))
+            busy, other = Lanes(pool=pool), Lanes(pool=pool)
+            hanging = [
+                asyncio.create_task(busy.submit_call("search", partial(go.wait, HANG_SECONDS)))
+                for _ in range(5)
+            ]
+            await asyncio.sleep(0)
+            assert await other.submit_call("search", lambda: 7) == 7
+            assert pool.loads()["search"].running == searches
+            go.set()
+            assert await asyncio.gather(*hanging) == [True] * 5
             pool.close()
 
         asyncio.run(work())

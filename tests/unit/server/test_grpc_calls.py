@@ -158,6 +158,24 @@ def test_pages_that_take_long_are_encoded_beside_the_event_loop(
     assert loops == [in_loop]
 
 
+def test_answers_are_encoded_beside_the_event_loop(
+    client: GrpcClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.ask(Write("a", "default", "k", {"n": 1}))
+    loops: list[bool] = []
+    encode = call_messages._encoded_answer
+
+    def noted(call: Any, answer: Any) -> bytes:
+        loops.append(asyncio._get_running_loop() is not None)
+        return encode(call, answer)
+
+    monkeypatch.setattr(call_messages, "_encoded_answer", noted)
+    record = client.ask(GetState("a", "default", "k"))
+    assert record is not None
+    assert record.value == {"n": 1}
+    assert loops == [False]
+
+
 def test_a_subscription_follows_the_log(client: GrpcClient) -> None:
     client.ask(write(1))
     pages = client.stream(Subscribe("a", None, after_commit=0), stored=True)

@@ -18,7 +18,7 @@ from memoranda.calls.keys import GetState
 from memoranda.calls.memory_writes import Remember
 from memoranda.calls.recall import Recall
 from memoranda.errors import Unavailable
-from memoranda.sdk.lanes import SHARED_SIZES
+from memoranda.sdk.lanes import shared_sizes
 from memoranda.search.index import background_indexer
 from memoranda.search.index.background_indexer import BackgroundIndexer
 from memoranda.server.stores import OpenStore, StoreOptions, StoreSet
@@ -75,7 +75,7 @@ def test_threads_and_handles_are_bounded_with_fifty_stores(tmp_path: Path) -> No
 
         await asyncio.gather(*map(use, names))
         assert stores.open_count == 50
-        lanes = sum(size.threads for size in SHARED_SIZES.values())
+        lanes = sum(size.threads for size in shared_sizes(2).values())
         assert len(threads() - others) <= lanes + 8 + 16 + 2, "openers, committers, and two workers"
         if before:
             handles = len(os.listdir(FILES)) - before  # noqa: PTH208

@@ -127,6 +127,18 @@ class AsyncLocalCalls(AsyncCalls):
         work = partial(handle, self.core, self._grant, call, None, self._signing)
         return await self._lanes.submit_call(call.lane, work)
 
+    async def ask_encoded(self, call: Call[Answer], encode: Callable[[Answer], bytes]) -> bytes:
+        """Return the encoded answer of a call that is not long, made in the thread that answers.
+
+        An event loop that encoded a large answer would keep all other callers waiting.
+        """
+        assert call.lane != "long", "a long call is asked, and its progress reported"
+
+        def work() -> bytes:
+            return encode(handle(self.core, self._grant, call, None, self._signing))
+
+        return await self._lanes.submit_call(call.lane, work)
+
     async def _ask_long(self, call: Call[Answer], progress: Progress | None) -> Answer:
         """Answer a long call; when its caller is cancelled, it ends at the next step it reports."""
         abandoned = threading.Event()

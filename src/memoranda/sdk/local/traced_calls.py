@@ -90,6 +90,11 @@ class TracedAsyncLocalCalls(AsyncLocalCalls):
         with self._spans.of(call) as span:
             return span.answered(await super().ask(call, progress))
 
+    async def ask_encoded(self, call: Call[Answer], encode: Callable[[Answer], bytes]) -> bytes:
+        """Return the encoded answer of a call, from a thread of its lane."""
+        with self._spans.of(call) as span:
+            return await super().ask_encoded(call, lambda answer: encode(span.answered(answer)))
+
     async def open_pages(self, call: Call[Item]) -> AsyncPages[Item]:
         """Return the pages of a call that has a long answer; reading them is not in its span."""
         with self._spans.of(call):
