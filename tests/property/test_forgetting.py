@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 
 import memoranda
+from memoranda import Store
 from memoranda.log import pages
 from memoranda.log.erasure.forget import Findings, find
 from memoranda.model import codec
@@ -110,26 +112,38 @@ def test_indexes_find_all_that_a_scan_of_the_log_does(seed: int) -> None:
 @pytest.mark.parametrize("seed", only([0], range(RUNS)))
 def test_what_is_to_go_is_gone_and_all_else_is_as_it_was(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "store.db"
-    random = Random(seed)
     with memoranda.open(path, durability="relaxed") as store:
-        history = History(store, random)
-        names: set[bytes] = set()
-        for _ in range(FORGETS):
-            for _ in range(STEPS):
-                history.step()
-            if random.random() < 0.8:  # else it is forgotten while it waits to be indexed
-                fill(store)
-            before, salts = history.content(), salts_of(path)
-            if not history.forget():
-                continue
-            remainder = salts_of(path)
-            for name, reference in salts.names.items():
-                names |= reference if name not in remainder.present else set()
-            for commit_ts, old in salts.events.items():
-                pairs = list(zip(old, remainder.events[commit_ts], strict=True))
-                names |= {was for was, now in pairs if was != now}
-                assert all(now in (was, bytes(SALT)) for was, now in pairs)
-            check(history, path, before, names - {bytes(SALT), *remainder.opened})
+        forget_at_random(store, seed, lambda: path)
     with memoranda.open(path) as store:
         assert not store.stats().pending_purge
         store.verify()
+
+
+def forget_at_random(
+    store: Store, seed: int, file: Callable[[], Path], steps: int = STEPS
+) -> History:
+    """Check each erasure of a random history, and return it.
+
+    `file` returns a file with all that is stored now.
+    """
+    random = Random(seed)
+    history = History(store, random)
+    names: set[bytes] = set()
+    for _ in range(FORGETS):
+        for _ in range(steps):
+            history.step()
+        if random.random() < 0.8:  # else it is forgotten while it waits to be indexed
+            fill(store)
+        before, salts = history.content(), salts_of(file())
+        if not history.forget():
+            continue
+        path = file()
+        remainder = salts_of(path)
+        for name, reference in salts.names.items():
+            names |= reference if name not in remainder.present else set()
+        for commit_ts, old in salts.events.items():
+            pairs = list(zip(old, remainder.events[commit_ts], strict=True))
+            names |= {was for was, now in pairs if was != now}
+            assert all(now in (was, bytes(SALT)) for was, now in pairs)
+        check(history, path, before, names - {bytes(SALT), *remainder.opened})
+    return history
