@@ -1,6 +1,7 @@
 // The page: the rail, the time, and the view that the address names.
 import { render } from "preact";
 import { effect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { request, signedOut } from "page/lib/api.js";
 import { story } from "page/lib/carrier.js";
 import { html, plain } from "page/lib/html.js";
@@ -34,12 +35,18 @@ function Place({ place }) {
 }
 
 function Rail() {
+  const links = useRef(null);
+  useEffect(() => {
+    // On a phone, the views are one row that scrolls: the open one is in sight.
+    const [row, link] = [links.current, links.current.querySelector("[aria-current]")];
+    if (link) row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.clientWidth) / 2;
+  }, [view.value]);
   const changeStore = async (event) => { go(href("timeline", { store: event.target.value, agent: null, ns: null, at: null, from: null, to: null })); stats.value = null; await readStore(); };
   const leave = async () => { await request("DELETE", "/session"); signedOut.value = true; };
   const notices = openNotices.value;
   return html`<aside class="rail">
     <${Link} to="timeline" class="brand"><img src="/page/icon.svg" alt="" />Memoranda<//>
-    <nav aria-label="Views"><ul>${PLACES.filter(({ name, isShown }) => !isShown || isShown() || view.value === name).map(({ name, label }) => html`<li><${Link} to=${name} aria-current=${view.value === name ? "page" : undefined}>${label}${name === "inbox" && notices?.count > 0 && html`<span class="count"><span class="hidden">open: </span>${notices.count}${notices.more ? "+" : ""}</span>`}<//></li>`)}</ul></nav>
+    <nav aria-label="Views" ref=${links}><ul>${PLACES.filter(({ name, isShown }) => !isShown || isShown() || view.value === name).map(({ name, label }) => html`<li><${Link} to=${name} aria-current=${view.value === name ? "page" : undefined}>${label}${name === "inbox" && notices?.count > 0 && html`<span class="count"><span class="hidden">open: </span>${notices.count}${notices.more ? "+" : ""}</span>`}<//></li>`)}</ul></nav>
     <div class="pickers">
       ${stores.value.length > 1 && html`<label><span>Store</span><select aria-label="Store" value=${params.value.store} onChange=${changeStore}>${stores.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>`}
       <label><span>Agent</span><select aria-label="Agent" value=${agent.value} onChange=${(event) => patch({ agent: event.target.value, at: null, from: null, to: null, space: null, b: null })}>${agents.value.map((item) => html`<option value=${item.agent_id}>${plain(item.agent_id)}</option>`)}</select></label>

@@ -12,7 +12,7 @@ export const groupOf = (kind) => GROUP_OF.get(kind) ?? "notice";
 
 const VERBS = {
   write: "wrote", delete: "deleted", remember: "remembered", update: "updated", retract: "retracted", touch: "touched",
-  link: "linked", unlink: "unlinked", transcript: "stored a conversation", cite: "quoted it", assert: "learned", end: "ended",
+  link: "linked", unlink: "unlinked", transcript: "stored a conversation", cite: "quoted", assert: "learned", end: "ended",
   withdraw: "withdrew", alias: "named", merge: "merged", cardinality: "set a relation", notify: "notified", resolve: "decided",
   erase: "erased something", erased: "erased content", configure: "configured",
 };

@@ -1,7 +1,8 @@
 // Times: in the viewer's locale, with the exact UTC on hover.
 import { html } from "page/lib/html.js";
 
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+// The days of facts are days in UTC, wherever the viewer is: else a fact would begin on another day.
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const fine = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, hourCycle: "h23" });

@@ -6,7 +6,7 @@ import { byWeight, groupOf, Summary } from "page/lib/operations.js";
 import { Time } from "page/lib/time.js";
 import { currentIndex, earlier, later, listed, lookAt, text } from "page/lib/timeline.js";
 import { Empty } from "page/lib/load.js";
-import { params } from "page/lib/route.js";
+import { params, patch } from "page/lib/route.js";
 
 const ROW = 40;
 const MARGIN = 8;
@@ -30,7 +30,7 @@ export function Events() {
     if (place < element.scrollTop || place + ROW > element.scrollTop + element.clientHeight) element.scrollTop = place - element.clientHeight / 2;
   }, [index]);
   if (!items.length && !isLoading && !more) {
-    return text.value || params.value.kinds || params.value.from ? html`<${Empty} title="No event matches">Take a filter away, or show all of the time.<//>` : html`<${Empty} title="Nothing happened yet">Events appear here as soon as this agent writes.<//>`;
+    return text.value || params.value.kinds || params.value.from ? html`<${Empty} title="No event matches"><button onClick=${() => patch({ q: null, kinds: null, from: null, to: null })}>Take all filters away</button><//>` : html`<${Empty} title="Nothing happened yet">Events appear here as soon as this agent writes.<//>`;
   }
   const height = box.current?.clientHeight ?? 640;
   const begin = Math.max(0, Math.floor(top.value / ROW) - MARGIN);

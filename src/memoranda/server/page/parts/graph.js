@@ -3,7 +3,7 @@ import { html, plain, plural, shorten } from "page/lib/html.js";
 import { href, go } from "page/lib/route.js";
 
 const MAX_ENTITIES = 80;
-const WIDTH = 880;
+const WIDTHS = { wide: 880, narrow: 400 };
 const ROUNDS = 240;
 
 export function Graph({ facts, isValid }) {
@@ -11,9 +11,10 @@ export function Graph({ facts, isValid }) {
   const degrees = new Map();
   for (const { subject, object } of edges) for (const name of [subject, object]) degrees.set(name, (degrees.get(name) ?? 0) + 1);
   const names = [...degrees.entries()].sort((one, other) => other[1] - one[1]).slice(0, MAX_ENTITIES).map(([name]) => name);
-  const { places, height } = layOut(names, edges);
+  const width = matchMedia("(max-width: 820px)").matches ? WIDTHS.narrow : WIDTHS.wide;
+  const { places, height } = layOut(names, edges, width);
   const open = (fact) => go(href("why", { fact: fact.assertions[0] }));
-  return html`<section class="sheet graph"><svg viewBox="0 0 ${WIDTH} ${height}" role="group" aria-label=${`A graph of ${plural(names.length, "entity", "entities")} and ${plural(edges.length, "fact")}`}>
+  return html`<section class="sheet graph"><svg viewBox="0 0 ${width} ${height}" role="group" aria-label=${`A graph of ${plural(names.length, "entity", "entities")} and ${plural(edges.length, "fact")}`}>
     ${edges.filter(({ subject, object }) => places.has(subject) && places.has(object)).map((fact) => html`<${Edge} fact=${fact} from=${places.get(fact.subject)} to=${places.get(fact.object)} isFaded=${!isValid(fact)} onOpen=${() => open(fact)} />`)}
     ${names.map((name) => html`<g transform="translate(${places.get(name).x} ${places.get(name).y})"><circle r=${5 + Math.min(6, degrees.get(name))} class="entity" /><text y=${-14} text-anchor="middle" class="entity-name">${shorten(plain(name), 28)}</text></g>`)}
   </svg><p class="pad quiet small">${degrees.size > names.length ? `The ${names.length} entities with most facts, of ${degrees.size}.` : "Choose a line to see why it is believed."} Pale lines do not hold.</p></section>`;
@@ -27,19 +28,19 @@ function Edge({ fact, from, to, isFaded, onOpen }) {
 }
 
 /** Let entities push each other away and facts pull them together; the same facts give the same places. */
-function layOut(names, edges) {
-  const height = Math.max(320, Math.min(760, names.length * 42));
+function layOut(names, edges, width) {
+  const height = Math.max(320, Math.min(760, names.length * (width === WIDTHS.narrow ? 56 : 42)));
   const points = names.map((name, index) => {
     const angle = index * 2.399963;
     const radius = 26 * Math.sqrt(index + 0.4);
-    return { name, x: WIDTH / 2 + radius * Math.cos(angle) * 2, y: height / 2 + radius * Math.sin(angle) };
+    return { name, x: width / 2 + radius * Math.cos(angle) * 2, y: height / 2 + radius * Math.sin(angle) };
   });
   const byName = new Map(points.map((point) => [point.name, point]));
-  const ideal = Math.min(170, 1.1 * Math.sqrt((WIDTH * height) / Math.max(1, names.length)));
+  const ideal = Math.min(170, 1.1 * Math.sqrt((width * height) / Math.max(1, names.length)));
   for (let round = 0; round < ROUNDS; round += 1) {
     const heat = 24 * (1 - round / ROUNDS);
     for (const point of points) {
-      let [dx, dy] = [(WIDTH / 2 - point.x) * 0.004, (height / 2 - point.y) * 0.012];
+      let [dx, dy] = [(width / 2 - point.x) * 0.004, (height / 2 - point.y) * 0.012];
       for (const other of points) {
         if (other === point) continue;
         const [ax, ay] = [point.x - other.x, point.y - other.y];
@@ -65,7 +66,7 @@ function layOut(names, edges) {
     for (const point of points) {
       const length = Math.max(0.01, Math.hypot(point.dx, point.dy));
       const step = Math.min(heat, length);
-      point.x = Math.max(70, Math.min(WIDTH - 70, point.x + (point.dx / length) * step));
+      point.x = Math.max(70, Math.min(width - 70, point.x + (point.dx / length) * step));
       point.y = Math.max(34, Math.min(height - 24, point.y + (point.dy / length) * step));
     }
   }

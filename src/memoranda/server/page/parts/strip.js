@@ -3,7 +3,7 @@ import { effect, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { story } from "page/lib/carrier.js";
 import { html } from "page/lib/html.js";
-import { groupOf, GROUPS, subjectOf, verbOf, byWeight } from "page/lib/operations.js";
+import { byWeight, groupOf, GROUPS, subjectOf, Summary, verbOf } from "page/lib/operations.js";
 import { at } from "page/lib/route.js";
 import { head, isLive, timeOf } from "page/lib/store.js";
 import { duration, format, formFor, Time } from "page/lib/time.js";
@@ -13,7 +13,9 @@ import { ProblemBox } from "page/lib/load.js";
 
 /** Empty buckets in a row that are drawn as a short gap instead. */
 const IDLE_BUCKETS = 6;
-const GAP_WIDTH = 22;
+const GAP_WIDTH = 54;
+/** A gap that is narrower than this has no label. */
+const LABEL_MARGIN = 6;
 const MAX_BAR = 12;
 const AXIS = 16;
 const TOP = 6;
@@ -36,7 +38,7 @@ export function layOut(items, width) {
   }
   const gaps = cells.filter((cell) => cell.isGap).length;
   const room = width - 2 * END;
-  const gapWidth = gaps ? Math.min(GAP_WIDTH, (room * 0.4) / gaps) : 0;
+  const gapWidth = gaps ? Math.min(GAP_WIDTH, (room * 0.3) / gaps) : 0;
   const cellWidth = cells.length > gaps ? (room - gaps * gapWidth) / (cells.length - gaps) : 0;
   let x = END;
   for (const cell of cells) {
@@ -117,29 +119,36 @@ function drawAxis(pen, cells, width, floor, colour) {
   const form = formFor(cells.at(-1).end - cells[0].start);
   let free = 0;
   pen.textBaseline = "top";
-  for (const cell of cells) {
-    if (cell.isGap) {
-      pen.fillStyle = colour("paper");
-      pen.fillRect(cell.x + 2, floor - 1, cell.width - 4, 3);
-      pen.fillStyle = colour("rule-strong");
-      for (let dot = 0; dot < 3; dot += 1) pen.fillRect(cell.x + cell.width / 2 - 5 + dot * 4, floor, 2, 1);
-    }
-  }
+  for (const cell of cells) if (cell.isGap) drawGap(pen, cell, floor, colour);
   pen.fillStyle = colour("ink-3");
   const hasDays = format(cells[0].start, "shortDay") !== format(cells.at(-1).end, "shortDay");
   let day = null;
   for (const cell of cells) {
+    if (cell.isGap || !cell.bucket.events) continue;
     // Where times of several days are told apart by the clock, the first label of a day names it.
     const own = format(cell.start, "shortDay");
     const names = hasDays && form !== "shortDay" && form !== "month" && own !== day ? own + ", " : "";
-    const label = cell.isGap ? duration(cell.end - cell.start) + " idle" : names + format(cell.start, names ? "minute" : form);
+    const label = names + format(cell.start, names ? "minute" : form);
     const size = pen.measureText(label).width;
-    const x = Math.max(0, Math.min(width - size, cell.isGap ? cell.x + cell.width / 2 - size / 2 : cell.barX));
-    if (x < free || (cell.isGap && cell.width < GAP_WIDTH) || (!cell.isGap && !cell.bucket.events)) continue;
+    const x = Math.max(0, Math.min(width - size, cell.barX));
+    if (x < free) continue;
     pen.fillText(label, x, floor + 4);
-    if (!cell.isGap) day = own;
+    day = own;
     free = x + size + 28;
   }
+}
+
+/** Draw an idle time: the axis is broken, and how long it was stands above. */
+function drawGap(pen, cell, floor, colour) {
+  pen.fillStyle = colour("paper");
+  pen.fillRect(cell.x, floor, cell.width, 1);
+  pen.fillStyle = colour("rule-strong");
+  for (let x = cell.x + 3; x < cell.x + cell.width - 3; x += 6) pen.fillRect(x, floor, 2, 1);
+  const time = duration(cell.end - cell.start);
+  const label = [`${time} idle`, time].find((text) => pen.measureText(text).width + LABEL_MARGIN <= cell.width);
+  if (!label) return;
+  pen.fillStyle = colour("ink-3");
+  pen.fillText(label, cell.x + (cell.width - pen.measureText(label).width) / 2, floor - 16);
 }
 
 function drawMoment(pen, x, floor, hue) {
@@ -193,7 +202,10 @@ export function Strip() {
   const pressKey = (event) => {
     const moves = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 };
     if (event.key in moves) step(moves[event.key]);
+    else if (event.key === "Home") seek(buckets.value[0]?.start ?? 0);
     else if (event.key === "End") lookAtPresent();
+    else if (event.key === "+" || event.key === "=") zoomBy(1 / 3);
+    else if (event.key === "-") zoomBy(3);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -231,6 +243,7 @@ export function TimeBar() {
         <button class="bare" onClick=${() => step(-1)} title="The event before (←)" aria-label="The event before">←</button>
         <button class="bare" onClick=${() => step(1)} title="The event after (→)" aria-label="The event after">→</button>
         <button class="bare" onClick=${() => zoomBy(1 / 3)} title="Zoom in (wheel; or drag with Shift)" aria-label="Zoom in">+</button>
+        <button class="bare" disabled=${!isZoomed} onClick=${() => zoomBy(3)} title="Zoom out (wheel)" aria-label="Zoom out">−</button>
         <button class="bare" disabled=${!isZoomed} onClick=${() => zoom(null, null)} title="Show all of the time">All</button>
         <button class="bare" aria-pressed=${at.value === null} onClick=${lookAtPresent} title=${story ? "Go to the end" : "Go to the present, and follow it"}>${story ? "End" : html`<span class="live-dot ${isLive.value ? "" : "off"}"></span>Live`}</button>
       </div>
@@ -241,5 +254,5 @@ export function TimeBar() {
 
 function Line({ event }) {
   const [first] = byWeight(event.operations);
-  return first ? html`<span class="kind of-${groupOf(first.type)}">${verbOf(first.type)}</span>` : null;
+  return first ? html`<span class="line kind of-${groupOf(first.type)}"><${Summary} event=${event} /></span>` : null;
 }

@@ -16,7 +16,7 @@ export function Compare() {
   const other = params.value.other ?? null;
   if (!others.length) return html`<div class="view"><header><h1>Compare</h1></header><section class="sheet"><${Empty} title="There is one store only">Make a fork beside this one with <code>memoranda fork --at COMMIT NEWFILE</code>, and open their folder: <code>memoranda ui FOLDER</code>.<//></section></div>`;
   return html`<div class="view"><header><h1>Compare</h1><p>A fork beside its origin: what they share, where they part, and what each knows now.</p></header>
-    <div class="bar"><${Mono} text=${params.value.store} /><label class="row">Beside<select aria-label="The other store" value=${other ?? ""} onChange=${(event) => patch({ other: event.target.value })}><option value="">choose a store</option>${others.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label></div>
+    <div class="bar"><span class="small">This store, <${Mono} text=${params.value.store} />, beside</span><label class="row"><select aria-label="The other store" value=${other ?? ""} onChange=${(event) => patch({ other: event.target.value })}><option value="">choose a store</option>${others.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label></div>
     ${other ? html`<${Pair} left=${params.value.store} right=${other} />` : html`<section class="sheet"><${Empty} title="Choose another store">It stands beside ${seen(params.value.store)}.<//></section>`}</div>`;
 }
 

@@ -7,6 +7,7 @@ import { agent, head, moment, namespace, namespaces } from "page/lib/store.js";
 import { dayOf, format, toMs } from "page/lib/time.js";
 import { lookAt, lookAtPresent } from "page/lib/timeline.js";
 import { Graph } from "page/parts/graph.js";
+import { Tabs } from "page/parts/tabs.js";
 
 const DAY = 86_400_000;
 
@@ -25,8 +26,8 @@ export function Facts() {
   return html`<div class="view"><header><h1>Facts</h1><p>Move either time: when a fact holds in the world, and when the agent knew of it.</p></header>
     <${Loaded} of=${known}>${(range) => (range === null ? html`<section class="sheet"><${Empty} title="No facts yet">Facts that the agent asserts appear here, with the time they hold. <code>memoranda fact assert</code> does it from a terminal.<//></section>`
       : html`<${Sliders} range=${range} />
-        <div class="tabs" role="tablist" aria-label="How facts are drawn">${[["bars", "Timelines"], ["graph", "Graph"]].map(([name, label]) => html`<button role="tab" aria-selected=${shape === name} onClick=${() => patch({ shape: name === "bars" ? null : name })}>${label}</button>`)}</div>
-        <${Loaded} of=${facts}>${(items) => (shape === "graph" ? html`<${Graph} facts=${items} isValid=${holdsAt(validOf(range))} />` : html`<${Bars} facts=${items} range=${range} />`)}<//>`)}<//></div>`;
+        <${Tabs} label="How facts are drawn" items=${[["bars", "Timelines"], ["graph", "Graph"]]} chosen=${shape} onChoose=${(name) => patch({ shape: name === "bars" ? null : name })}>
+          <${Loaded} of=${facts}>${(items) => (shape === "graph" ? html`<${Graph} facts=${items} isValid=${holdsAt(validOf(range))} />` : html`<${Bars} facts=${items} range=${range} />`)}<//><//>`)}<//></div>`;
 }
 
 /** Return the range of the times that facts name, a little wider; null if there are none. */

@@ -2,12 +2,13 @@
 import { useSignal } from "@preact/signals";
 import { ask, list, part, read, request } from "page/lib/api.js";
 import { story } from "page/lib/carrier.js";
-import { html, Mono, seen, Words } from "page/lib/html.js";
+import { html, Mono, seen, shorten, Words } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
 import { at, Link, params, patch } from "page/lib/route.js";
 import { agent, arrival, canWrite, countNotices, namespace, namespaces } from "page/lib/store.js";
 import { Time } from "page/lib/time.js";
 import { refParams } from "page/parts/items.js";
+import { Tabs } from "page/parts/tabs.js";
 import { Change, Value } from "page/parts/value.js";
 
 const LIMIT = 60;
@@ -31,8 +32,7 @@ const TABS = { open: "To decide", resolved: "Decided", stale: "Stale keys" };
 function Frame({ status, children }) {
   const choose = (name) => patch({ status: name === "open" ? null : name });
   return html`<div class="view"><header><h1>Inbox</h1><p>Something these rest on has changed. Decide for each whether it still holds.</p></header>
-    <div class="tabs" role="tablist" aria-label="Which notices">${Object.entries(TABS).map(([name, label]) => html`<button role="tab" aria-selected=${status === name} onClick=${() => choose(name)}>${label}</button>`)}</div>
-    ${children}</div>`;
+    <${Tabs} label="Which notices" items=${Object.entries(TABS)} chosen=${status} onChoose=${choose}>${children}<//></div>`;
 }
 
 /** Keys whose value rests on something that is no longer believed, decided or not. */
@@ -43,8 +43,16 @@ function StaleKeys() {
     return pages.flatMap(({ items }) => items);
   }, [agent.value, spaces.join("\n"), at.value, arrival.value?.commit_ts]);
   return html`<section class="sheet" aria-label="Stale keys"><${Loaded} of=${keys}>${(items) => (items.length
-    ? html`<ul class="rows">${items.map(({ ref, summary, committed_at: time, rests_on: grounds = [] }) => html`<li class="of-state"><span class="kind"><${Mono} text=${ref.key} /></span> <span class="value">${seen(summary)}</span> <span class="quiet small">${seen(ref.namespace)}, written <${Time} at=${time} /></span> ${grounds.flatMap(({ stale }) => stale).map((reason) => html`<span class="chip stale">${seen(reason)}</span> `)}<${Link} to="why" with=${refParams(ref)} class="small">what it rests on<//></li>`)}</ul>`
+    ? html`<ul class="rows">${items.map(({ ref, summary, committed_at: time, rests_on: grounds = [] }) => html`<li class="of-state"><div class="item-head"><span class="kind"><${Mono} text=${ref.key} /></span><span class="quiet small">${seen(ref.namespace)}, written <${Time} at=${time} /></span><${Link} to="why" with=${refParams(ref)} class="why-link">what it rests on<//></div>
+      <span class="value">${seen(summary)}</span>
+      ${staleGrounds(grounds).map(({ name, reasons }) => html`<div class="ground small"><span class="quiet">rests on</span> ${name} ${reasons.map((reason) => html`<span class="chip stale">${seen(reason)}</span> `)}</div>`)}</li>`)}</ul>`
     : html`<${Empty} title="No key is stale">Every key rests on what is still believed.<//>`)}<//></section>`;
+}
+
+/** Return what a key rests on that is not believed any more, each once, with the reasons. */
+function staleGrounds(grounds) {
+  const stale = new Map(grounds.filter((node) => node.stale.length).map((node) => [JSON.stringify(node.ref), node]));
+  return [...stale.values()].map(({ ref, summary, stale: reasons }) => ({ name: ref?.key === undefined ? html`<${Words} text=${shorten(summary, 120)} />` : html`<${Mono} text=${ref.key} />`, reasons }));
 }
 
 /** Read what a notice is about: the dependent, the evidence then, and what took its place. */
@@ -70,12 +78,13 @@ async function thing(ref, signal) {
   }
 }
 
-function Thing({ of }) {
+/** `isThen`: as it was, before it became stale. */
+function Thing({ of, isThen = false }) {
   if (!of) return html`<span class="quiet">nothing took its place</span>`;
   if (of.problem) return html`<span class="quiet">${of.problem.status === 404 ? "no longer there" : of.problem.message}</span>`;
   if (of.entry) return html`<div class="of-state"><span class="kind"><${Mono} text=${of.ref.key} /></span> <span class="quiet small">v${of.entry.version}</span><br /><${Value} value=${of.entry.value} /></div>`;
   if (of.memory) return html`<div class="of-memory"><span class="kind">${of.memory.kind}</span><br /><${Words} text=${of.memory.content ?? "erased"} /></div>`;
-  return html`<div class="of-fact"><span class="kind">fact</span><br /><${Words} text=${of.node.summary} />${of.node.stale.map((reason) => html` <span class="chip stale">${seen(reason)}</span>`)}</div>`;
+  return html`<div class="of-fact"><span class="kind">fact</span><br /><${Words} text=${of.node.summary} />${!isThen && of.node.stale.map((reason) => html` <span class="chip stale">${seen(reason)}</span>`)}</div>`;
 }
 
 const CHANGES = { superseded: "was superseded", overwritten: "was overwritten", closed: "has ended", retracted: "was retracted", deleted: "was deleted", forgotten: "was erased", withdrawn: "was withdrawn" };
@@ -86,8 +95,8 @@ function Notice({ item }) {
   return html`<article class="sheet notice">
     <header><h2>${notice.kind === "stale_key" ? "A key" : notice.kind === "stale_fact" ? "A fact" : "A belief"} rests on something that ${CHANGES[notice.change] ?? notice.change}</h2><span class="quiet small"><${Time} at=${notice.created_at} /></span></header>
     <div class="notice-grid">
-      <div><h3>It was</h3><${Thing} of=${old} /></div>
-      <div><h3>It is now</h3>${isBoth ? html`<div class="of-state"><span class="kind"><${Mono} text=${now.ref.key} /></span> <span class="quiet small">v${now.entry.version}</span><br /><${Change} before=${old.entry.value} after=${now.entry.value} /></div>` : html`<${Thing} of=${now} />`}</div>
+      <div><h3>It was</h3><${Thing} of=${old} isThen=${true} /></div>
+      <div><h3>It is now</h3>${isBoth ? html`<div class="of-state"><span class="kind"><${Mono} text=${now.ref.key} /></span> <span class="quiet small">v${now.entry.version}</span><br /><${Change} before=${old.entry.value} after=${now.entry.value} /></div>` : html`<${Thing} of=${now ?? (old?.node?.stale.length ? old : null)} />`}</div>
       <div class="dependent"><h3>What rests on it</h3><${Thing} of=${dependent} /><${Link} to="why" with=${{ at: null, ...refParams(notice.dependent) }} class="small">Why is it believed?<//></div>
     </div>
     ${notice.status === "open" ? html`<${Decide} item=${item} />` : html`<p class="pad decided"><span class="chip good">${notice.decision}</span> ${notice.note && html`<${Words} text=${notice.note} />`} <span class="quiet small">by ${seen(notice.resolved_by ?? "")}, <${Time} at=${notice.resolved_at} /></span></p>`}

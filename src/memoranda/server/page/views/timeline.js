@@ -8,6 +8,7 @@ import { Link, params, patch } from "page/lib/route.js";
 import { agent, namespace, namespaces } from "page/lib/store.js";
 import { Span, Time } from "page/lib/time.js";
 import { currentEvent, currentIndex, kinds, listed, text } from "page/lib/timeline.js";
+import { Chat, Quote } from "page/parts/chat.js";
 import { Events } from "page/parts/events.js";
 import { Fact, FactWords, Key, Memory, refParams } from "page/parts/items.js";
 import { Known } from "page/parts/known.js";
@@ -55,6 +56,7 @@ function Moment() {
   const event = currentEvent.value;
   useNext(currentIndex.value);
   if (!event && listed.value.isLoading) return html`<p class="loading" aria-busy="true">Reading …</p>`;
+  if (!event && !listed.value.items.length) return null;
   if (!event) return html`<section class="sheet moment"><${Empty} title="Choose an event">Its changes and everything the agent knew then appear here.<//></section>`;
   const space = chosenSpace(event);
   const pinned = params.value.b ? Number(params.value.b) : null;
@@ -79,8 +81,15 @@ function Changes({ event }) {
   return html`<section class="sheet changes" aria-label="What this event changed" aria-busy=${known || old.problem ? undefined : "true"}>
     <header><h2>What commit <span class="num">${event.commit_ts}</span> changed</h2><span class="quiet small"><${Time} at=${event.committed_at} /> by <${Mono} text=${event.actor} /></span></header>
     <ul class="rows">${byWeight(event.operations).map((operation) => html`<li class="of-${groupOf(operation.type)}"><${Operation} operation=${operation} before=${known?.keys.get(operation.key)} memories=${known?.memories} /></li>`)}
-    ${(known?.facts ?? []).map(({ before, after }) => html`<li class="of-fact"><span class="kind">${after === null ? "no longer believed" : before.valid_to === null ? "closed" : "changed"}</span> <${FactWords} fact=${after ?? before} /> <span class="small quiet">was <${Span} from=${before.valid_from} to=${before.valid_to} />${after && html`, now <${Span} from=${after.valid_from} to=${after.valid_to} />`}</span></li>`)}</ul>
+    ${(known?.facts ?? []).map(({ before, after }) => html`<li class="of-fact"><span class="kind">${fateOf(before, after)}</span> <${FactWords} fact=${after ?? before} /> <span class="small quiet">was <${Span} from=${before.valid_from} to=${before.valid_to} />${after && html`, now <${Span} from=${after.valid_from} to=${after.valid_to} />`}</span></li>`)}</ul>
   </section>`;
+}
+
+/** Say what an event did to a fact that was there. */
+function fateOf(before, after) {
+  if (after === null) return "no longer believed";
+  if (after.valid_to === null) return "reopened";
+  return before.valid_to === null ? "closed" : "changed";
 }
 
 const LINKS = { supersedes: "supersedes", contradicts: "contradicts", reflects_on: "reflects on", derived_from: "is derived from", related_to: "is related to" };
@@ -105,6 +114,8 @@ function Operation({ operation, before, memories }) {
   if (type === "remember" || type === "update") return html`<div class="item-head">${head}<span class="quiet small">${value?.kind}</span>${value?.title && html`<b>${seen(value.title)}</b>`}<${Link} to="why" with=${{ memory: key.replace("memory:", "") }} class="why-link">why<//></div>${replaced(operation, memories) !== null && html`<del class="words">${seen(replaced(operation, memories))}</del> `}<${Words} text=${value?.content ?? ""} />`;
   if (["link", "unlink", "retract", "touch"].includes(type)) return html`<div class="item-head">${head}</div><${MemoryChange} operation=${operation} memories=${memories} />`;
   if (type === "assert" || type === "end") return html`<div class="item-head">${head}<${FactWords} fact=${value} /><span class="small quiet">${type === "end" ? "ended " : "since "}${micros(value.at ?? value.valid_from)}</span></div>`;
+  if (type === "transcript") return html`<div class="item-head">${head}</div><${Chat} id=${key.replace("transcript:", "")} isBare=${true} />`;
+  if (type === "cite") return html`<div class="item-head">${head}<${Link} to="why" with=${{ memory: key.replace("citation:", "").split("|")[0] }} class="why-link">where<//></div><${Quote} id=${key.split("|")[1]} spans=${value?.spans ?? []} />`;
   if (type === "erased") return html`<div class="item-head">${head}<span class="quiet">Its content was erased; a certificate proves it.</span></div>`;
   return html`<div class="item-head">${head}<span class="small">${seen(shorten(subjectOf(operation), 200))}</span></div>`;
 }

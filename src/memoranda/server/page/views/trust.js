@@ -1,15 +1,19 @@
 // Trust: is the log whole, who signed it, and what was erased from it.
 import { useSignal } from "@preact/signals";
 import { ask, download, list, part, read } from "page/lib/api.js";
+import { evidenceOfLog, proofOf } from "page/lib/evidence.js";
 import { html, Mono, plain, plural, seen } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
+import { params } from "page/lib/route.js";
 import { agent, arrival, canForget, head, namespace, namespaces, readStore, stats } from "page/lib/store.js";
+import { verbOf } from "page/lib/operations.js";
 import { Time } from "page/lib/time.js";
 
 export function Trust() {
   const version = useSignal(0);
   return html`<div class="view"><header><h1>Trust</h1><p>Every event is chained to the one before. Verify the chain, prove an event to others, and erase what must go, with a certificate.</p></header>
     <div class="trust-grid"><${Chain} /><${Proofs} /></div>
+    <${Evidence} />
     <${Desk} onErased=${() => { version.value += 1; }} />
     <${Certificates} version=${version.value} /></div>`;
 }
@@ -45,14 +49,6 @@ function Chain() {
 
 // Proofs.
 
-const toHex = (base64) => Array.from(atob(base64), (character) => character.charCodeAt(0).toString(16).padStart(2, "0")).join("");
-
-/** Return an inclusion proof as `memoranda-verify inclusion` reads it. */
-async function proofOf(commit) {
-  const proof = await read(`commits/${part(commit)}/proof`);
-  return { type: "recollect.inclusion-proof", version: 1, commit_ts: proof.commit_ts, event_hash: proof.event_hash, path: proof.path.map(toHex), checkpoint: proof.checkpoint };
-}
-
 function Proofs() {
   const notes = useLoad((signal) => list("checkpoints", {}, { signal }), [arrival.value?.commit_ts]);
   const problem = useSignal(null);
@@ -77,6 +73,26 @@ function Proofs() {
   }}<//></section>`;
 }
 
+/** Everything an outsider needs, in one file. */
+function Evidence() {
+  const isBusy = useSignal(false);
+  const problem = useSignal(null);
+  const save = async () => {
+    isBusy.value = true;
+    problem.value = null;
+    try {
+      download("evidence.zip", await evidenceOfLog(stats.value.log_id), "application/zip");
+    } catch (error) {
+      problem.value = error;
+    }
+    isBusy.value = false;
+  };
+  return html`<section class="sheet" aria-label="Evidence"><header><h2>Evidence for others</h2></header><div class="pad stack">
+    <p>One file for an auditor who has no access: the last checkpoint, proofs that the log only grew, the certificates of erasure, and how to verify each. <em>Why</em> has the evidence on one key, memory or fact.</p>
+    ${problem.value && html`<${ProblemBox} problem=${problem.value} />`}
+    <div class="bar"><button disabled=${isBusy.value} onClick=${save}>${isBusy.value ? "Collecting …" : "Download the evidence"}</button></div></div></section>`;
+}
+
 // The erasure desk.
 
 const TARGETS = [
@@ -89,11 +105,13 @@ const TARGETS = [
 ];
 
 function Desk({ onErased }) {
-  const target = useSignal("entity");
+  const { erase: what = "entity" } = params.value;
+  const target = useSignal(TARGETS.some(({ name }) => name === what) ? what : "entity");
+  const value = useSignal(params.value.what ?? "");
   const plan = useSignal(null);
   const problem = useSignal(null);
   const isBusy = useSignal(false);
-  const space = useSignal(namespace.value ?? namespaces.value.at(-1));
+  const space = useSignal(params.value.space ?? namespace.value ?? namespaces.value.at(-1));
   const chosen = TARGETS.find(({ name }) => name === target.value);
   if (!canForget.value) return html`<section class="sheet"><header><h2>Erasure desk</h2></header><p class="pad quiet">Your token may not erase.</p></section>`;
   const attempt = async (work) => {
@@ -109,7 +127,7 @@ function Desk({ onErased }) {
   const preview = (event) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const erasure = { [target.value]: form.get("value").trim(), agent_id: agent.value, reason: form.get("reason") || null, derived: form.get("derived") !== null };
+    const erasure = { [target.value]: value.value.trim(), agent_id: agent.value, reason: form.get("reason") || null, derived: form.get("derived") !== null };
     if (chosen.isScoped) erasure.namespace = space.value;
     attempt(async () => { plan.value = { erasure, ...(await ask("preview-erasure", { erasure: { call: "forget", ...erasure } })) }; });
   };
@@ -122,7 +140,7 @@ function Desk({ onErased }) {
   return html`<section class="sheet" aria-label="Erasure desk"><header><h2>Erasure desk</h2><span class="quiet small">Content goes for good; a certificate stays. You see first what it would do.</span></header>
     <form class="pad desk" onSubmit=${preview} onInput=${() => { plan.value = null; }}>
       <label>Erase<select name="target" value=${target.value} onChange=${(event) => { target.value = event.target.value; }}>${TARGETS.map(({ name, label }) => html`<option value=${name}>${label}</option>`)}</select></label>
-      <label class="grow">${chosen.field}<input name="value" required /></label>
+      <label class="grow">${chosen.field}<input name="value" required value=${value.value} onInput=${(event) => { value.value = event.target.value; }} /></label>
       ${chosen.isScoped && html`<label>Namespace<select name="space" value=${space.value} onChange=${(event) => { space.value = event.target.value; }}>${namespaces.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>`}
       <label class="grow">Reason<input name="reason" placeholder="Such as: request of 18 November" /></label>
       <label class="row"><input type="checkbox" name="derived" />also what was derived from it</label>
@@ -133,7 +151,7 @@ function Desk({ onErased }) {
 
 function Plan({ plan, isBusy, onErase }) {
   const { by_type: kinds, resting, mentions, hidden_mentions: hidden } = plan.preview;
-  return html`<div class="plan" role="status"><p><b>${plural(plan.operations, "operation")} in ${plural(plan.events, "event")}</b> would lose ${plan.operations === 1 ? "its" : "their"} content: ${Object.entries(kinds).map(([kind, count]) => `${count} × ${kind}`).join(", ")}.</p>
+  return html`<div class="plan" role="status"><p><b>${plural(plan.operations, "operation")} in ${plural(plan.events, "event")}</b> would lose ${plan.operations === 1 ? "its" : "their"} content: ${Object.entries(kinds).map(([kind, count]) => `${count} × ${verbOf(kind)}`).join(", ")}.</p>
     ${resting.length > 0 && html`<div><h3>Would rest on nothing</h3><ul>${resting.map((name) => html`<li><${Mono} text=${name} /></li>`)}</ul></div>`}
     ${mentions.length > 0 && html`<details><summary>${plural(mentions.length, "other place")} ${mentions.length === 1 ? "mentions" : "mention"} the name, and ${mentions.length === 1 ? "is" : "are"} not erased by this</summary><ul>${mentions.map((name) => html`<li><${Mono} text=${name} /></li>`)}</ul></details>`}
     ${hidden > 0 && html`<p class="quiet">${hidden} more are not visible to you.</p>`}

@@ -1,10 +1,11 @@
 // Why: from a key, a memory or a fact down to the words it rests on.
 import { useSignal } from "@preact/signals";
-import { ask, list, part } from "page/lib/api.js";
+import { ask, download, list, part } from "page/lib/api.js";
+import { story } from "page/lib/carrier.js";
 import { html, Mono, plain, plural, seen, Words } from "page/lib/html.js";
-import { Loaded, ProblemBox, useLoad } from "page/lib/load.js";
+import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
 import { Link, params, patch } from "page/lib/route.js";
-import { agent, arrival, moment, namespace, namespaces } from "page/lib/store.js";
+import { agent, arrival, canForget, moment, namespace, namespaces } from "page/lib/store.js";
 import { Span, Time } from "page/lib/time.js";
 import { Known } from "page/parts/known.js";
 import { Chat } from "page/parts/chat.js";
@@ -38,15 +39,14 @@ function Explained({ ref_ }) {
   const tree = useLoad((signal) => ask("why", { ref: ref_, at: params.value.at ? moment.value : null, agent_id: agent.value }, { signal }), [JSON.stringify(ref_), moment.value]);
   const open = useSignal(null);
   if (tree.problem) {
-    return html`<div class="view"><header><h1>Why</h1></header><${ProblemBox} problem=${tree.problem} />
-      ${params.value.at && html`<p class="bar"><span>At commit ${moment.value}, it may not have been known yet.</span><button onClick=${() => patch({ at: null })}>Look at it now</button></p>`}</div>`;
+    return html`<div class="view"><header><h1>Why</h1></header>${tree.problem.status === 404 ? html`<${Unknown} ref_=${ref_} />` : html`<${ProblemBox} problem=${tree.problem} />`}</div>`;
   }
   return html`<${Loaded} of=${tree}>${({ nodes }) => {
     const [root] = nodes;
     const quotes = nodes.filter((node) => node.kind === "transcript" && !node.hidden && node.ref);
     const picked = quotes.find((node) => node.number === open.value) ?? quotes[0] ?? null;
     return html`<div class="view why">
-      <header><h1><${Title} node=${root} /></h1>${root.is_stale ? html`<span class="chip stale">no longer rests on what is believed</span>` : html`<span class="chip good">rests on what is believed</span>`}</header>
+      <header><h1><${Title} node=${root} /></h1>${root.is_stale ? html`<span class="chip stale">no longer rests on what is believed</span>` : html`<span class="chip good">rests on what is believed</span>`}<${Deeds} ref_=${ref_} nodes=${nodes} /></header>
       <div class="why-grid">
         <div class="why-side">
           <section class="sheet"><header><h2>What it rests on</h2><span class="quiet small">${plural(nodes.length - 1, "source")}</span></header>
@@ -57,6 +57,28 @@ function Explained({ ref_ }) {
       </div></div>`;
   }}<//>`;
 }
+
+/** What one can do with it: hand on the evidence, or erase it. */
+function Deeds({ ref_, nodes }) {
+  const problem = useSignal(null);
+  const name = ref_.key ?? ref_.memory_id ?? ref_.assertion_id;
+  const save = async () => {
+    problem.value = null;
+    try {
+      const { evidenceOf } = await import("page/lib/evidence.js");
+      download("evidence.zip", await evidenceOf(name, nodes), "application/zip");
+    } catch (error) {
+      problem.value = error;
+    }
+  };
+  if (story) return null;
+  const target = ref_.key !== undefined ? { erase: "key", what: ref_.key, space: ref_.namespace } : ref_.memory_id ? { erase: "memory_id", what: ref_.memory_id } : null;
+  return html`<div class="bar deeds"><button onClick=${save} title="What it rests on, the quoted conversations, and proofs, in one file">Download the evidence</button>${canForget.value && target && html`<${Link} to="trust" with=${{ at: null, ...target }} class="button">Erase …<//>`}</div>${problem.value && html`<${ProblemBox} problem=${problem.value} />`}`;
+}
+
+/** What was not there at the moment, or is not there at all. */
+const Unknown = ({ ref_ }) => html`<section class="sheet"><${Empty} title=${params.value.at ? `Not known at commit ${moment.value}` : "Nothing like this is known"}>
+  ${ref_.key === undefined ? "It" : html`<${Mono} text=${ref_.key} />`} ${params.value.at ? html`had not been stored by then, or was gone. <button onClick=${() => patch({ at: null })}>Look at it now</button>` : html`was never stored here, was erased, or is not for you to see. <${Link} to="why">Choose something else<//>`}<//></section>`;
 
 const Title = ({ node }) => (node.kind === "key" ? html`<${Mono} text=${node.ref.key} />` : html`<${Words} text=${node.summary} />`);
 
