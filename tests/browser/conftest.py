@@ -13,7 +13,7 @@ from playwright.sync_api import Browser
 
 from memoranda.server.http.settings import HttpSettings
 from tests.browser.browser import Viewer, open_browser
-from tests.browser.story import tell
+from tests.browser.story import fork_story, tell
 from tests.server_process import ServerThread
 
 
@@ -51,8 +51,18 @@ def serve() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture
 def served(story: Path, serve: Callable[..., str]) -> str:
-    """The address of a server of the story."""
+    """The address of a server of the story, which a test may change."""
     return serve(file=story)
+
+
+@pytest.fixture(scope="module")
+def shown(told: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server of the story and of a fork of it, which tests only look at."""
+    folder = tmp_path_factory.mktemp("stores")
+    shutil.copy(told, folder / "origin.db")
+    fork_story(folder)
+    with ServerThread(folder=folder, tokens=False, http=HttpSettings(port=0)) as server:
+        yield f"http://{server.server.http_address}"
 
 
 @pytest.fixture
@@ -60,7 +70,7 @@ def view(browser: Browser, serve: Callable[..., str]) -> Iterator[Callable[..., 
     """Make viewers; none may see an error in the console."""
     viewers: list[Viewer] = []
 
-    def look(address: str, **options: bool) -> Viewer:
+    def look(address: str, **options: Any) -> Viewer:
         viewers.append(Viewer(browser, address, **options))
         return viewers[-1]
 

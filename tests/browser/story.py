@@ -13,6 +13,16 @@ from memoranda.sdk.store.store import Store
 from memoranda.testing import FixedClock, FixedIds
 
 _NIGHT_SECONDS = 23 * 3600
+_PACE_SECONDS = 97
+
+
+class WorkingClock(FixedClock):
+    """A clock that goes on a little whenever it is looked at."""
+
+    def now(self) -> int:
+        """Return the time, and go on."""
+        self.advance(_PACE_SECONDS)
+        return super().now()
 
 
 class _Silent:
@@ -45,6 +55,14 @@ def settle_invoices(clerk: Store, numbers: Iterable[int]) -> None:
             decide(transaction, number)
 
 
+def fork_story(folder: Path) -> None:
+    """Fork `origin.db` to `whatif.db`, where the agent goes another way."""
+    with memoranda.open(folder / "origin.db", embedder=None) as store:
+        store.fork(folder / "whatif.db", at=6)
+    with memoranda.open(folder / "whatif.db", embedder=None) as store:
+        store.write(agent_id="clerk", key="policy", value={"limit": 1000})
+
+
 HOSTILE = (
     "<script>window.attacked = 1</script>",
     "<img src=x onerror='window.attacked = 1'>",
@@ -70,6 +88,9 @@ def tell_hostile(path: Path, texts: Sequence[str] = HOSTILE) -> None:
             agent.reflect(f"on a belief {text}", on=[belief.id])
             better = agent.reflect(f"better {text}", on=[note.id])
             agent.supersede(old=belief.id, new=better.id)
+            if number == 0:
+                (notice,) = agent.invalidations()
+                agent.resolve_invalidation(notice.id, decision="keep", note=text)
             agent.assert_fact(
                 subject=f"Ann {text}", relation=f"says {text}", object=text, source=note.id
             )

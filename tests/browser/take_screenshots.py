@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 from memoranda.server.http.settings import HttpSettings
 from memoranda.testing import FixedClock, FixedIds
 from tests.browser.browser import Viewer, open_browser
-from tests.browser.story import tell
+from tests.browser.story import WorkingClock, tell
 from tests.server_process import ServerThread
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -24,16 +24,6 @@ PICTURES = {
     "page-facts": "/facts?valid=2022-06-01T00:00:00Z",
 }
 _SIZE = {"width": 1120, "height": 660}
-_PACE_SECONDS = 97
-
-
-class WorkingClock(FixedClock):
-    """A clock that goes on a little whenever it is looked at."""
-
-    def now(self) -> int:
-        """Return the time, and go on."""
-        self.advance(_PACE_SECONDS)
-        return super().now()
 
 
 def main() -> None:

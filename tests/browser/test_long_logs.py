@@ -14,7 +14,7 @@ from tests.browser.pace import open_timeline, requests_of, step_times
 from tests.bulk import write_events
 
 pytestmark = [needs_chromium, pytest.mark.slow]
-EVENTS = 3000
+EVENTS, LONG = 1000, 20_000
 
 
 def current(page: Page, number: int) -> None:
@@ -43,7 +43,9 @@ def test_a_long_log_is_read_in_parts(
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
     page.wait_for_url("**at=*")
-    page.wait_for_function("() => Number(new URLSearchParams(location.search).get('at')) < 2500")
+    page.wait_for_function(
+        f"() => Number(new URLSearchParams(location.search).get('at')) < {EVENTS - 100}"
+    )
     viewer.settle()
     middle = int(page.url.partition("at=")[2].partition("&")[0])
     assert 100 < middle < EVENTS - 100
@@ -62,30 +64,30 @@ def test_a_long_log_is_read_in_parts(
     page.get_by_role("button", name="Live").click()
     current(page, EVENTS)
 
-    page.get_by_label("Find a key or a text").fill("step/1234")
+    page.get_by_label("Find a key or a text").fill("step/321")
     page.keyboard.press("Enter")
-    page.locator(".events .event", has_text="step/1234").wait_for()
+    page.locator(".events .event", has_text="step/321").wait_for()
     assert page.locator(".events .event").count() == 1
 
 
 def test_a_step_costs_the_same_however_long_the_log_is(
     tmp_path: Path, serve: Callable[..., str], view: Callable[..., Viewer]
 ) -> None:
-    """Two hundred events are in one bucket of the strip, and few of them are read."""
+    """Forty events are in one bucket of the strip, and few of them are read."""
     path = tmp_path / "long.db"
-    write_events(path, 100_000)
+    write_events(path, LONG)
     viewer = view(serve(file=path))
     page = viewer.page
     with requests_of(viewer) as first:
         open_timeline(viewer)
     calls = [address for address in first if "/v1/" in address]
     assert len(calls) <= 16
-    assert page.locator(".events li.current .commit").inner_text() == "100000"
+    assert page.locator(".events li.current .commit").inner_text() == str(LONG)
     page.wait_for_timeout(500)
     with requests_of(viewer) as requests:
-        times = step_times(viewer, 20)
+        times = step_times(viewer, 10)
     print(f"steps: {sorted(round(time) for time in times)} ms, {len(requests)} requests")  # noqa: T201
-    assert len(requests) <= 6 * 20
+    assert len(requests) <= 6 * 10
     assert not [address for address in requests if "subscribe" in address or "icon" in address]
 
     box = page.locator(".strip").bounding_box()
@@ -94,11 +96,11 @@ def test_a_step_costs_the_same_however_long_the_log_is(
         page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + 20)
         page.wait_for_url("**at=*")
         page.wait_for_function(
-            "() => Number(new URLSearchParams(location.search).get('at')) < 90000"
+            f"() => Number(new URLSearchParams(location.search).get('at')) < {0.9 * LONG}"
         )
         viewer.settle()
     commit = page.url.partition("at=")[2].partition("&")[0]
-    assert 10_000 < int(commit) < 90_000
+    assert 0.1 * LONG < int(commit) < 0.9 * LONG
     assert page.locator(".events li.current .commit").inner_text() == commit
     assert len([address for address in requests if "/replay?" in address]) <= 3
     for key, number in (("ArrowLeft", int(commit) - 1), ("ArrowRight", int(commit))):
@@ -107,13 +109,8 @@ def test_a_step_costs_the_same_however_long_the_log_is(
 
     with requests_of(viewer) as requests:
         viewer.open("/timeline?at=999999")
-        page.locator(".events li.current", has_text="100000").wait_for()
+        page.locator(".events li.current", has_text=str(LONG)).wait_for()
     assert len([address for address in requests if "/replay?" in address]) <= 2
-
-    page.wait_for_timeout(1000)
-    with requests_of(viewer) as idle:
-        page.wait_for_timeout(4000)
-    assert idle == []
 
 
 def test_an_agent_with_few_events_among_many_is_found(
@@ -123,7 +120,7 @@ def test_an_agent_with_few_events_among_many_is_found(
     with memoranda.open(path, embedder=None, durability="relaxed") as store:
         store.write(agent_id="rare", key="first", value={})
         store.write(agent_id="rare", key="second", value={})
-    write_events(path, 20_000)
+    write_events(path, 5000)
     with memoranda.open(path, embedder=None) as store:
         store.write(agent_id="rare", key="third", value={})
         store.write(agent_id="a", key="last", value={})
@@ -132,5 +129,5 @@ def test_an_agent_with_few_events_among_many_is_found(
     page.locator(".events li.current", has_text="third").wait_for()
     page.locator(".events li", has_text="first").wait_for()
     assert page.locator(".events li").count() == 3
-    viewer.open("/?agent=rare&at=15000")
+    viewer.open("/?agent=rare&at=3000")
     page.locator(".events li.current", has_text="second").wait_for()

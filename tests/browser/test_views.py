@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,12 @@ import pytest
 from playwright.sync_api import Page
 
 import memoranda
+import memoranda_verify
 from memoranda import Signer
 from memoranda.server.control_store import ControlStore, control_path
 from memoranda.server.http.settings import HttpSettings
 from tests.browser.browser import Viewer, needs_chromium
-from tests.patience import HANG_SECONDS, wait_until
+from tests.patience import wait_until
 from tests.server_process import ServerThread
 
 pytestmark = [needs_chromium, pytest.mark.slow]
@@ -69,6 +69,28 @@ def test_an_event_says_what_it_changed(story: Path, serve: Serve, view: View) ->
     assert "Sep 1, 2021" in closed
 
 
+def test_an_event_shows_the_words_it_stored_and_what_it_reopened(
+    story: Path, serve: Serve, view: View
+) -> None:
+    with memoranda.open(story, embedder=None) as store:
+        clerk = store.bind(agent_id="clerk", namespace="talks")
+        clerk.retract_fact(subject="Ann", relation="lives in", object="Oslo")
+        talk = next(
+            event.commit_ts
+            for event in store.replay(agent_id="clerk", namespace="talks")
+            if event.operations[0].type.value == "transcript"
+        )
+        last = store.stats().commits
+    page = view(serve(file=story)).open(f"/timeline?at={last}")
+    changes = page.get_by_label("What this event changed")
+    changes.locator("li", has_text="reopened").get_by_text("Bergen").wait_for()
+    changes.locator("li", has_text="no longer believed").get_by_text("Oslo").wait_for()
+    page.goto(page.url.replace(f"at={last}", f"at={talk}"))
+    changes.locator(".turn", has_text="I report to Carol").wait_for()
+    page.keyboard.press("ArrowRight")
+    changes.locator("mark", has_text="I live in Bergen.").first.wait_for()
+
+
 def test_an_updated_memory_shows_what_it_said_before(story: Path, serve: Serve, view: View) -> None:
     with memoranda.open(story, embedder=None) as store:
         clerk = store.bind(agent_id="clerk")
@@ -84,8 +106,8 @@ def test_an_updated_memory_shows_what_it_said_before(story: Path, serve: Serve, 
     changes.locator("del", has_text="The office is in Oslo").wait_for()
 
 
-def test_two_moments_stand_side_by_side(served: str, view: View) -> None:
-    viewer = view(served)
+def test_two_moments_stand_side_by_side(shown: str, view: View) -> None:
+    viewer = view(shown)
     page = viewer.open("/timeline?at=2&space=default")
     page.get_by_role("button", name="Compare").click()
     page.get_by_text("Now choose another moment").wait_for()
@@ -97,8 +119,8 @@ def test_two_moments_stand_side_by_side(served: str, view: View) -> None:
     viewer.screenshot("two-moments")
 
 
-def test_filters_leave_what_was_asked_for(served: str, view: View) -> None:
-    page = view(served).open("/")
+def test_filters_leave_what_was_asked_for(shown: str, view: View) -> None:
+    page = view(shown).open("/")
     page.get_by_role("button", name="Facts", exact=True).click()
     page.locator(".events .event", has_text="set a relation").wait_for()
     wait_until(lambda: page.locator(".event", has_text="stored a conversation").count() == 0)
@@ -124,8 +146,8 @@ def test_a_new_commit_appears_by_itself(served: str, view: View) -> None:
     page.get_by_label("What the agent knew").get_by_text("fresh").wait_for()
 
 
-def test_why_leads_to_the_highlighted_words(served: str, view: View) -> None:
-    viewer = view(served)
+def test_why_leads_to_the_highlighted_words(shown: str, view: View) -> None:
+    viewer = view(shown)
     page = viewer.open("/why?key=orders/polaris&space=facts")
     page.get_by_text("no longer rests on what is believed").wait_for()
     page.locator(".tree").get_by_text("superseded by “Ann has left Polaris”").first.wait_for()
@@ -159,15 +181,12 @@ def test_a_decision_empties_the_inbox_and_appears_as_an_event(served: str, view:
     page.locator(".events .event", has_text="decided").last.wait_for()
 
 
-def test_the_inbox_lists_stale_keys(served: str, view: View) -> None:
-    viewer = view(served)
-    page = viewer.open("/inbox")
+def test_the_inbox_lists_stale_keys(shown: str, view: View) -> None:
+    page = view(shown).open("/inbox")
     page.get_by_role("tab", name="Stale keys").click()
     keys = page.get_by_label("Stale keys")
     row = keys.locator("li", has_text="orders/polaris")
-    row.wait_for()
-    assert viewer.violations() == []
-    viewer.screenshot("stale-keys")
+    row.get_by_text("rests on Ann works at Polaris").wait_for()
     row.get_by_text("what it rests on").click()
     page.get_by_text("no longer rests on what is believed").wait_for()
 
@@ -246,8 +265,8 @@ def test_an_earlier_known_time_does_not_know_the_correction(
     viewer.screenshot("graph")
 
 
-def test_recall_shows_what_found_an_answer(served: str, view: View) -> None:
-    viewer = view(served)
+def test_recall_shows_what_found_an_answer(shown: str, view: View) -> None:
+    viewer = view(shown)
     page = viewer.open("/recall?space=talks")
     page.get_by_label("Question").fill("Where does Ann live?")
     page.get_by_role("button", name="Recall").click()
@@ -267,25 +286,14 @@ def test_recall_shows_what_found_an_answer(served: str, view: View) -> None:
     page.locator(".hit").first.get_by_text("Ann lives in Bergen").wait_for()
 
 
-def test_a_fork_stands_beside_its_origin(
-    story: Path, tmp_path: Path, serve: Serve, view: View
-) -> None:
-    folder = tmp_path / "stores"
-    folder.mkdir()
-    story.rename(folder / "origin.db")
-    with memoranda.open(folder / "origin.db", embedder=None) as store:
-        store.fork(folder / "whatif.db", at=6)
-    with memoranda.open(folder / "whatif.db", embedder=None) as store:
-        store.write(agent_id="clerk", key="policy", value={"limit": 1000})
-    viewer = view(serve(folder=folder))
+def test_a_fork_stands_beside_its_origin(shown: str, view: View) -> None:
+    viewer = view(shown)
     page = viewer.open("/compare?store=origin")
     page.get_by_label("The other store").select_option("whatif")
     page.get_by_text("The same up to commit 6").wait_for()
     row = page.locator(".beside-row", has_text="policy").last
     assert "300" in row.inner_text()
     assert "1000" in row.inner_text()
-    assert viewer.violations() == []
-    viewer.screenshot("compare")
 
 
 def download(page: Page, button: Any) -> Path:
@@ -340,8 +348,89 @@ def test_an_erased_person_leaves_a_certificate_that_verifies(
 
 def verify(claim: str, file: Path, *options: str) -> int:
     """Run the verifier that stands alone; return its exit code."""
-    command = [sys.executable, "-m", "memoranda_verify", claim, str(file), *options]
-    return subprocess.run(command, timeout=HANG_SECONDS, check=False).returncode
+    return memoranda_verify.main([claim, str(file), *options])
+
+
+def unpack(archive: Path, folder: Path) -> list[str]:
+    """Unpack an archive, with a check of each file; return their names."""
+    with zipfile.ZipFile(archive) as files:
+        assert files.testzip() is None
+        files.extractall(folder)
+        return files.namelist()
+
+
+def test_the_evidence_is_what_an_auditor_can_verify(
+    story: Path, tmp_path: Path, serve: Serve, view: View
+) -> None:
+    key = tmp_path / "keys"
+    signer = Signer("example.com/log", bytes(32))
+    with memoranda.open(story, embedder=None) as store:
+        store.checkpoint(signer=signer)
+        certificate = store.bind(agent_id="clerk").forget(key="policy", reason="a test")
+        store.checkpoint(signer=signer)
+        key.write_text("".join(f"{entry.key.line}\n" for entry in store.trusted_keys()))
+    viewer = view(serve(file=story))
+    trust = ("--key-file", str(key))
+
+    page = viewer.open("/trust")
+    saved = download(page, page.get_by_role("button", name="Download the evidence"))
+    folder = tmp_path / "log"
+    names = unpack(saved, folder)
+    claims = {"proofs": "inclusion", "growth": "consistency", "certificates": "certificate"}
+    assert f"certificates/{certificate.erasure_id}.json" in names
+    assert {name.split("/")[0] for name in names} == {"README.txt", "checkpoint.note", *claims}
+    for name in names:
+        if "/" in name:
+            assert verify(claims[name.split("/")[0]], folder / name, *trust) == 0
+            assert f"memoranda-verify {claims[name.split('/')[0]]} " in (
+                folder / "README.txt"
+            ).read_text("utf-8")
+    assert verify("checkpoint", folder / "checkpoint.note", *trust) == 0
+
+    page = viewer.open("/why?key=orders/polaris&space=facts")
+    saved = download(page, page.get_by_role("button", name="Download the evidence"))
+    folder = tmp_path / "why"
+    names = unpack(saved, folder)
+    nodes = json.loads((folder / "why.json").read_text("utf-8"))
+    assert nodes[0]["ref"]["key"] == "orders/polaris"
+    proofs = [name for name in names if name.startswith("proofs/")]
+    assert {f"proofs/commit-{node['commit_ts']}.json" for node in nodes} == set(proofs)
+    for name in proofs:
+        assert verify("inclusion", folder / name, *trust) == 0
+    (talk,) = (name for name in names if name.startswith("conversations/"))
+    assert "Since June 2023 I buy for Polaris" in (folder / talk).read_text("utf-8")
+
+
+def test_the_erasure_desk_erases_a_memory_a_key_and_a_namespace(served: str, view: View) -> None:
+    page = view(served).open("/why?space=beliefs")
+    page.locator(".item", has_text="Nordlys was late again").get_by_text("why").click()
+    page.get_by_role("link", name="Erase").click()
+    desk = page.get_by_label("Erasure desk")
+    certificates = page.get_by_label("Certificates")
+
+    def erase(kind: str, name: str | None, reason: str) -> None:
+        if name is not None:
+            desk.locator("select[name=target]").select_option(label=kind)
+            desk.locator("input[name=value]").fill(name)
+        desk.get_by_label("Reason").fill(reason)
+        desk.get_by_role("button", name="Preview").click()
+        desk.get_by_text("would lose").wait_for()
+        desk.get_by_role("button", name="Erase for good").click()
+        certificates.locator(".certificate", has_text=reason).wait_for()
+
+    erase("A memory", None, "first")
+    page.get_by_label("Erasure desk").locator("select[name=target]").select_option(label="A key")
+    desk.locator("select[name=space]").select_option("facts")
+    erase("A key", "orders/polaris", "second")
+    erase("A whole namespace", "talks", "third")
+    assert "talks" not in page.get_by_label("Namespace of events").inner_text()
+    page.get_by_role("link", name="Why").click()
+    page.get_by_label("Namespace", exact=True).select_option("beliefs")
+    page.locator(".item", has_text="Nordlys sent the wrong parts").wait_for()
+    assert page.locator(".item", has_text="Nordlys was late again").count() == 0
+    page.get_by_label("Namespace", exact=True).select_option("facts")
+    page.locator(".item", has_text="Ann buys for Polaris").wait_for()
+    assert page.locator(".item", has_text="orders/polaris").count() == 0
 
 
 def test_a_verification_shows_how_far_it_is_and_can_be_cancelled(

@@ -4,10 +4,12 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { request, signedOut } from "page/lib/api.js";
 import { story } from "page/lib/carrier.js";
+import { addressOf } from "page/lib/address.js";
+import { unreachable } from "page/lib/problem.js";
 import { html, plain } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
 import { go, href, Link, patch, params, view } from "page/lib/route.js";
-import { agent, agents, boot, bootProblem, namespace, namespaces, openNotices, readStore, session, stats, stores } from "page/lib/store.js";
+import { agent, agentNames, boot, bootProblem, namespace, namespaces, openNotices, readStore, session, stats, stores } from "page/lib/store.js";
 import { step } from "page/lib/timeline.js";
 import { TimeBar } from "page/parts/strip.js";
 import { SignIn } from "page/views/sign_in.js";
@@ -28,9 +30,10 @@ const PLACES = [
 ];
 
 function Place({ place }) {
-  const view = useLoad(() => place.show ?? place.load(), [place.name]);
+  const view = useLoad(() => place.show ?? place.load().catch(() => { throw unreachable(); }), [place.name]);
   if (story && place.isShown) return html`<div class="view"><header><h1>${place.label}</h1></header><section class="sheet"><${Empty} title="${place.label} needs the store">This is a file with one agent's story. Open the store it came from with <code>memoranda ui FILE</code>.<//></section></div>`;
   if (place.show) return html`<${place.show} />`;
+  if (view.problem) return html`<div class="view"><header><h1>${place.label}</h1></header><${ProblemBox} problem=${view.problem} /></div>`;
   return html`<${Loaded} of=${view}>${(show) => html`<${show} />`}<//>`;
 }
 
@@ -49,7 +52,7 @@ function Rail() {
     <nav aria-label="Views" ref=${links}><ul>${PLACES.filter(({ name, isShown }) => !isShown || isShown() || view.value === name).map(({ name, label }) => html`<li><${Link} to=${name} aria-current=${view.value === name ? "page" : undefined}>${label}${name === "inbox" && notices?.count > 0 && html`<span class="count"><span class="hidden">open: </span>${notices.count}${notices.more ? "+" : ""}</span>`}<//></li>`)}</ul></nav>
     <div class="pickers">
       ${stores.value.length > 1 && html`<label><span>Store</span><select aria-label="Store" value=${params.value.store} onChange=${changeStore}>${stores.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>`}
-      <label><span>Agent</span><select aria-label="Agent" value=${agent.value} onChange=${(event) => patch({ agent: event.target.value, at: null, from: null, to: null, space: null, b: null })}>${agents.value.map((item) => html`<option value=${item.agent_id}>${plain(item.agent_id)}</option>`)}</select></label>
+      <label><span>Agent</span><select aria-label="Agent" value=${agent.value} onChange=${(event) => patch({ agent: event.target.value, at: null, from: null, to: null, space: null, b: null })}>${agentNames.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>
       <label><span>Namespace</span><select aria-label="Namespace of events" value=${namespace.value ?? ""} onChange=${(event) => patch({ ns: event.target.value, space: null, from: null, to: null })}><option value="">All namespaces</option>${namespaces.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>
     </div>
     <div class="foot">
@@ -62,11 +65,11 @@ function Rail() {
 
 function App() {
   if (signedOut.value) return html`<${SignIn} />`;
-  if (bootProblem.value) return html`<main class="view"><${ProblemBox} problem=${bootProblem.value} /></main>`;
+  if (bootProblem.value) return html`<main class="view"><${ProblemBox} problem=${bootProblem.value} /><p><a href=${addressOf("", "")}>Begin anew</a></p></main>`;
   if (!stats.value) return html`<p class="boot" aria-busy="true">Reading the store …</p>`;
   const place = PLACES.find(({ name }) => name === view.value) ?? PLACES[0];
   return html`<a class="skip" href="#main">Skip to the view</a><div class="shell"><${Rail} /><div class="main">
-    ${agent.value === null ? html`<main id="main" class="view"><${Empty} title="This store has no agents you may see">When an agent writes its first key, memory or fact, it appears here. <code>memoranda write</code> does it from a terminal.<//></main>`
+    ${agent.value === null ? html`<main id="main" class="view"><${Empty} title="This store has no agents you may see">When an agent has written its first key, memory or fact, it appears here by itself. <code>memoranda write</code> does it from a terminal.<//></main>`
       : html`<${TimeBar} /><main id="main"><${Place} key=${place.name} place=${place} /></main>`}
   </div></div>`;
 }

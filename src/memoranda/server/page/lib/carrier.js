@@ -1,5 +1,5 @@
 // What carries calls to a server. In a file that was exported, `offline/carrier.js` stands in its place.
-import { Problem } from "page/lib/problem.js";
+import { Problem, unreachable } from "page/lib/problem.js";
 
 /** What an exported file says of itself; null: there is a server. */
 export const story = null;
@@ -14,7 +14,7 @@ export async function send(method, path, { query, body, signal: stop, asBytes = 
     response = await fetch(`/v1${path}${text}`, { method, headers, signal: stop, body: body === undefined ? undefined : JSON.stringify(body), credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, { title: "The server does not answer", detail: "Is it still running? Start it again, and reload this page." });
+    throw unreachable();
   }
   if (response.ok && onProgress) return readLines(response, onProgress);
   if (response.ok) return response.status === 204 ? null : asBytes ? new Uint8Array(await response.arrayBuffer()) : response.json();

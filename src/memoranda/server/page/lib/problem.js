@@ -7,3 +7,5 @@ export class Problem extends Error {
     this.kind = members.error ?? null;
   }
 }
+
+export const unreachable = () => new Problem(0, { title: "The server does not answer", detail: "Is it still running? Start it again, and reload this page." });

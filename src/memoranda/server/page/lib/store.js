@@ -11,11 +11,14 @@ export const namespaces = signal([]);
 export const stats = signal(null);
 export const openNotices = signal(null);
 export const bootProblem = signal(null);
-export const isLive = signal(false);
+/** Whether new events arrive; null: it is not known yet. */
+export const isLive = signal(null);
 /** The newest event that arrived while the page was open. */
 export const arrival = signal(null);
 
 export const agent = computed(() => params.value.agent ?? agents.value[0]?.agent_id ?? null);
+/** The agents to choose from; the one that the address names is among them, even if nothing is known of it. */
+export const agentNames = computed(() => [...new Set([...agents.value.map(({ agent_id: name }) => name), ...(agent.value === null ? [] : [agent.value])])]);
 export const namespace = computed(() => params.value.ns ?? null);
 export const head = computed(() => arrival.value?.commit_ts ?? stats.value?.commits ?? 0);
 export const canWrite = computed(() => session.value?.verbs.includes("write") ?? false);
@@ -42,6 +45,9 @@ export async function boot() {
   }
 }
 
+/** Milliseconds until an empty store is looked at again. */
+const LOOK_AGAIN = 10_000;
+
 export async function readStore() {
   const [agentPage, spacePage, figures] = await Promise.all([list("agents"), list("namespaces"), read("stats").catch(() => null)]);
   const byActivity = (one, other) => other.last_commit - one.last_commit;
@@ -49,6 +55,7 @@ export async function readStore() {
   namespaces.value = spacePage.items.map((item) => item.namespace).filter(isOwn);
   stats.value = figures ?? { commits: Math.max(0, ...agentPage.items.map((item) => item.last_commit)) };
   arrival.value = null;
+  if (!agents.value.length) setTimeout(() => readStore().catch((problem) => { bootProblem.value = problem; }), LOOK_AGAIN);
   await countNotices();
 }
 

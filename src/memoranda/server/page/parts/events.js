@@ -1,11 +1,12 @@
 // The list of events: only the rows in sight are in the document.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { html, plural } from "page/lib/html.js";
+import { html, plural, seen } from "page/lib/html.js";
 import { byWeight, groupOf, Summary } from "page/lib/operations.js";
 import { Time } from "page/lib/time.js";
 import { currentIndex, earlier, later, listed, lookAt, text } from "page/lib/timeline.js";
 import { Empty } from "page/lib/load.js";
+import { agent } from "page/lib/store.js";
 import { params, patch } from "page/lib/route.js";
 
 const ROW = 40;
@@ -30,7 +31,7 @@ export function Events() {
     if (place < element.scrollTop || place + ROW > element.scrollTop + element.clientHeight) element.scrollTop = place - element.clientHeight / 2;
   }, [index]);
   if (!items.length && !isLoading && !more) {
-    return text.value || params.value.kinds || params.value.from ? html`<${Empty} title="No event matches"><button onClick=${() => patch({ q: null, kinds: null, from: null, to: null })}>Take all filters away</button><//>` : html`<${Empty} title="Nothing happened yet">Events appear here as soon as this agent writes.<//>`;
+    return text.value || params.value.kinds || params.value.from ? html`<${Empty} title="No event matches"><button onClick=${() => patch({ q: null, kinds: null, from: null, to: null })}>Take all filters away</button><//>` : html`<${Empty} title="Nothing happened yet">Events of ${seen(agent.value)} appear here as soon as it writes. At the left, you choose another agent or namespace.<//>`;
   }
   const height = box.current?.clientHeight ?? 640;
   const begin = Math.max(0, Math.floor(top.value / ROW) - MARGIN);

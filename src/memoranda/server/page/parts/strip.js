@@ -245,7 +245,7 @@ export function TimeBar() {
         <button class="bare" onClick=${() => zoomBy(1 / 3)} title="Zoom in (wheel; or drag with Shift)" aria-label="Zoom in">+</button>
         <button class="bare" disabled=${!isZoomed} onClick=${() => zoomBy(3)} title="Zoom out (wheel)" aria-label="Zoom out">−</button>
         <button class="bare" disabled=${!isZoomed} onClick=${() => zoom(null, null)} title="Show all of the time">All</button>
-        <button class="bare" aria-pressed=${at.value === null} onClick=${lookAtPresent} title=${story ? "Go to the end" : "Go to the present, and follow it"}>${story ? "End" : html`<span class="live-dot ${isLive.value ? "" : "off"}"></span>Live`}</button>
+        <button class="bare" aria-pressed=${at.value === null} onClick=${lookAtPresent} title=${story ? "Go to the end" : isLive.value === false ? "The server does not answer: new events do not arrive" : "Go to the present, and follow it"}>${story ? "End" : html`<span class="live-dot ${isLive.value ? "" : "off"}"></span>${isLive.value === false ? "Not live" : "Live"}`}</button>
       </div>
     </div>
     ${bucketsProblem.value ? html`<${ProblemBox} problem=${bucketsProblem.value} />` : html`<${Strip} />`}

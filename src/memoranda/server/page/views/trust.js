@@ -99,9 +99,9 @@ const TARGETS = [
   { name: "entity", label: "A person or thing", field: "Its name in facts", isScoped: true },
   { name: "key", label: "A key", field: "The key", isScoped: true },
   { name: "memory_id", label: "A memory", field: "Its id" },
-  { name: "transcript_id", label: "A conversation", field: "Its id" },
-  { name: "whole_agent", label: "A whole agent", field: "Its id" },
-  { name: "whole_namespace", label: "A whole namespace", field: "Its name" },
+  { name: "transcript_id", label: "A conversation", field: "Its id", also: ["derived", "also what was derived from it"] },
+  { name: "whole_agent", label: "A whole agent", field: "Its id", isWhole: true },
+  { name: "whole_namespace", label: "A whole namespace", field: "Its name", isWhole: true, also: ["children", "also the namespaces below it"] },
 ];
 
 function Desk({ onErased }) {
@@ -127,7 +127,9 @@ function Desk({ onErased }) {
   const preview = (event) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const erasure = { [target.value]: value.value.trim(), agent_id: agent.value, reason: form.get("reason") || null, derived: form.get("derived") !== null };
+    const erasure = { [target.value]: value.value.trim(), reason: form.get("reason") || null };
+    if (!chosen.isWhole) erasure.agent_id = agent.value;
+    if (chosen.also && form.get("also") !== null) erasure[chosen.also[0]] = true;
     if (chosen.isScoped) erasure.namespace = space.value;
     attempt(async () => { plan.value = { erasure, ...(await ask("preview-erasure", { erasure: { call: "forget", ...erasure } })) }; });
   };
@@ -143,7 +145,7 @@ function Desk({ onErased }) {
       <label class="grow">${chosen.field}<input name="value" required value=${value.value} onInput=${(event) => { value.value = event.target.value; }} /></label>
       ${chosen.isScoped && html`<label>Namespace<select name="space" value=${space.value} onChange=${(event) => { space.value = event.target.value; }}>${namespaces.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>`}
       <label class="grow">Reason<input name="reason" placeholder="Such as: request of 18 November" /></label>
-      <label class="row"><input type="checkbox" name="derived" />also what was derived from it</label>
+      ${chosen.also && html`<label class="row"><input type="checkbox" name="also" />${chosen.also[1]}</label>`}
       <button disabled=${isBusy.value}>Preview</button></form>
     ${problem.value && html`<div class="pad"><${ProblemBox} problem=${problem.value} /></div>`}
     ${plan.value && html`<${Plan} plan=${plan.value} isBusy=${isBusy.value} onErase=${erase} />`}</section>`;
