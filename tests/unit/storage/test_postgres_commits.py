@@ -402,7 +402,6 @@ class TestLostConnections:
         assert [event.commit_ts for event in store.replay(agent_id="a")] == [1, 2, 3, 4, 5]
         store.verify(deep=True)
 
-
     def test_what_a_failed_transaction_skipped_is_not_taken_for_prepared(
         self, url: str, store: Store
     ) -> None:

@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
 
-from memoranda import Store
+from memoranda import ALL_NAMESPACES, Store
+from memoranda.sdk.local.calls import LocalCalls
 from memoranda.storage.postgres.database_url import parse_database_url
+from memoranda.storage.postgres.engine import PostgresEngine
 from memoranda.storage.postgres.statements import number_parameters, query_text
 from tests.postgres_server import database_url, new_store_url, open_postgres
 
@@ -74,6 +76,70 @@ def test_a_page_reads_no_events_of_others(
     own = json.loads(plan) if isinstance(plan, str) else plan
     assert rows_scanned(own[0]["Plan"], "event_scope") <= 2 * (EVENTS - 1)
     assert rows_scanned(own[0]["Plan"], "event") <= 2 * (EVENTS - 1)
+
+
+class TestPagesOfBytes:
+    """A page ends with the row that exhausts its budget; PostgreSQL sends no more than that."""
+
+    SIZE = 10_000
+    BUDGET = 35_000
+
+    @pytest.mark.parametrize(
+        ("query", "values"),
+        [
+            ("event_page", {"after": 0, "through": 99}),
+            ("event_page_of_all", {"after": 0, "through": 99}),
+            ("event_page_back", {"before": 99}),
+            ("event_places_of_scope", {"after": 0, "through": 99}),
+            ("event_places_of_scopes", {"events": [[number, [1, 2]] for number in range(1, 9)]}),
+            ("state_page", {"after": "", "at": 99}),
+        ],
+    )
+    def test_a_page_ends_with_the_budget(
+        self, store: Store, query: str, values: dict[str, object]
+    ) -> None:
+        for number in range(8):
+            store.write(agent_id="a", key=f"k{number}", value={"text": "x" * self.SIZE})
+        engine = cast("PostgresEngine", cast("LocalCalls", store._calls).core.engine)
+        statement = engine._statements.own(query)
+        own: dict[str, object] = {
+            "agent_id": "a",
+            "namespace": "default",
+            "first": "",
+            "end": "l",
+            "limit": 100,
+        }
+        with engine.reading() as reader:
+            scope = reader.row("scope_find", agent_id="a", namespace="default")
+            assert scope is not None
+            own |= {**values, "scope_id": scope[0]}
+            bound = {name: own[name] for name in statement.names}
+            rows = reader.rows(query, budget=self.BUDGET, **bound)
+            every = reader.rows(query, **bound)
+        assert (len(rows), len(every)) == (4, 8)
+        assert rows == every[:4]
+
+
+class TestRoundTripsOfReplay:
+    def test_a_page_of_several_namespaces_is_read_at_once(self, store: Store) -> None:
+        agent = store.bind(agent_id="a")
+        for number in range(40):
+            agent.write(namespace=f"n{number % 3}", key="k", value={"n": number})
+        engine = cast("PostgresEngine", cast("LocalCalls", store._calls).core.engine)
+        with engine.reading() as reader:
+            reader.row("event_head")
+        (idle,) = engine._idle
+        calls: list[object] = []
+        run = idle._run
+
+        def count(statement: Any, values: Any) -> Any:
+            calls.append(statement)
+            return run(statement, values)
+
+        idle._run = count  # type: ignore[method-assign]
+        events = [*agent.replay(namespace=ALL_NAMESPACES)]
+        assert [event.commit_ts for event in events] == [*range(1, 41)]
+        assert len(calls) < 20
 
 
 def _row(database: psycopg.Connection[Any], text: str) -> tuple[Any, ...]:

@@ -122,3 +122,19 @@ def test_a_frozen_store_says_why(url: str, database: str) -> None:
 def test_an_empty_database_is_not_migrated(database: str) -> None:
     with pytest.raises(NotFound, match="no Memoranda stores"):
         migrate(database, "SELECT 1")
+
+
+def test_every_text_is_compared_by_its_bytes(url: str, database: str) -> None:
+    columns = execute(
+        database,
+        "SELECT table_name, column_name, collation_name FROM information_schema.columns "
+        "WHERE table_schema = 'memoranda' AND data_type = 'text'",
+    )
+    assert len(columns) > 50
+    assert [column for column in columns if column[2] != "C"] == []
+    keys = ["B", "Z", "a", "b", "é", "ﬀ", "\U0001f40d"]
+    with open_postgres(url) as store:
+        agent = store.bind(agent_id="sorted")
+        for key in reversed(keys):
+            agent.write(key=key, value={})
+        assert [*agent.list_keys()] == keys

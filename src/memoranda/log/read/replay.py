@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 from msgspec.structs import replace
@@ -192,29 +192,27 @@ class Replay(ResumablePages[ReplayEvent]):
             commits = visibility.commits_of(
                 self._engine, self._scopes, after=self.at, through=self.through
             )
-        rows: list[Row] = []
-        budget = pages.PAGE_BYTES
-        for commit_ts, scopes in islice(commits, self.rows):
-            with self._engine.reading() as reader:
-                row = self._row_of_scopes(reader, commit_ts, scopes)
-            rows.append(row)
-            budget -= len(row[-1])
-            if budget <= 0:
-                break
-        self._commit_iterator = commits
+        batch = [*islice(commits, self.rows)]
+        with self._engine.reading() as reader:
+            rows = self._events_of(reader, batch) if batch else []
+        self._commit_iterator = chain(batch[len(rows) :], commits)
         return rows
 
-    def _row_of_scopes(self, reader: Reader, commit_ts: int, scopes: Sequence[int]) -> Row:
-        """Read an event, and the spans of the scopes' operations if all of them are indexed.
+    def _events_of(self, reader: Reader, commits: Sequence[tuple[int, list[int]]]) -> list[Row]:
+        """Read the first of some events, with the spans of the scopes' operations if all are known.
 
         Both are read in one query: an erasure in between would move the spans.
         """
-        row = reader.row("event_places_of_scopes", commit_ts=commit_ts, scopes=scopes)
-        if row is None:
-            raise Corruption(f"commit {commit_ts} is in the index and not in the log")
-        *columns, encoded_places, operations = row
-        places = [bytes.fromhex(place) for place in msgspec.json.decode(encoded_places)]
-        return (*columns, codec.join_spans(places), operations)
+        rows = []
+        for row in reader.rows("event_places_of_scopes", events=commits, budget=pages.PAGE_BYTES):
+            *columns, encoded_places, operations = row
+            places = [bytes.fromhex(place) for place in msgspec.json.decode(encoded_places)]
+            rows.append((*columns, codec.join_spans(places), operations))
+        is_cut = sum(len(row[-1]) for row in rows) >= pages.PAGE_BYTES
+        for number, (commit_ts, _) in enumerate(commits[: len(rows)] if is_cut else commits):
+            if number == len(rows) or rows[number][0] != commit_ts:
+                raise Corruption(f"commit {commit_ts} is in the index and not in the log")
+        return rows
 
     def _decode(self, row: Row) -> ReplayEvent:
         commit_ts, committed_at, event_hash, envelope, *places, operations = row

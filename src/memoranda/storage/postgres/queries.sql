@@ -50,19 +50,55 @@ FROM (
 WHERE page.size - LENGTH(page.operations) < CAST(:budget AS BIGINT)
 
 -- name: event_places_of_scopes
--- Read one event, with the positions of some scopes' operations in it; NULL where they are unknown.
+-- Read events, each with the positions of some scopes' operations in it; NULL where they are unknown.
+-- An item is a commit and its scopes.
 SELECT
     event.commit_ts, event.committed_at, event.hash, event.envelope,
     (
         SELECT CAST(JSON_AGG(COALESCE(ENCODE(own.places, 'hex'), '')) AS TEXT)
-        FROM JSONB_ARRAY_ELEMENTS(CAST(:scopes AS JSONB)) AS item (value)
+        FROM JSONB_ARRAY_ELEMENTS(item.value -> 1) AS touched (value)
         LEFT JOIN memoranda.event_scope AS own
-            ON own.store_id = :store_id AND own.scope_id = CAST(item.value AS BIGINT)
+            ON own.store_id = :store_id AND own.scope_id = CAST(touched.value AS BIGINT)
             AND own.commit_ts = event.commit_ts
-    ),
+    ) AS places,
     event.operations
-FROM memoranda.event AS event
-WHERE event.store_id = :store_id AND event.commit_ts = :commit_ts
+FROM JSONB_ARRAY_ELEMENTS(CAST(:events AS JSONB)) WITH ORDINALITY AS item (value, place)
+CROSS JOIN LATERAL (
+    SELECT part.commit_ts, part.committed_at, part.hash, part.envelope, part.operations
+    FROM memoranda.event AS part
+    WHERE part.store_id = :store_id AND part.commit_ts = CAST(item.value ->> 0 AS BIGINT) LIMIT 1
+) AS event
+ORDER BY item.place
+
+-- name: event_places_of_scopes_within
+-- As event_places_of_scopes, up to the event that exhausts a budget of bytes.
+SELECT
+    page.commit_ts, page.committed_at, page.hash, page.envelope, page.places, page.operations
+FROM (
+    SELECT
+        event.*,
+        SUM(LENGTH(event.operations)) OVER (ROWS UNBOUNDED PRECEDING) AS size
+    FROM (
+        SELECT
+            event.commit_ts, event.committed_at, event.hash, event.envelope,
+            (
+                SELECT CAST(JSON_AGG(COALESCE(ENCODE(own.places, 'hex'), '')) AS TEXT)
+                FROM JSONB_ARRAY_ELEMENTS(item.value -> 1) AS touched (value)
+                LEFT JOIN memoranda.event_scope AS own
+                    ON own.store_id = :store_id AND own.scope_id = CAST(touched.value AS BIGINT)
+                    AND own.commit_ts = event.commit_ts
+            ) AS places,
+            event.operations
+        FROM JSONB_ARRAY_ELEMENTS(CAST(:events AS JSONB)) WITH ORDINALITY AS item (value, place)
+        CROSS JOIN LATERAL (
+            SELECT part.commit_ts, part.committed_at, part.hash, part.envelope, part.operations
+            FROM memoranda.event AS part
+            WHERE part.store_id = :store_id AND part.commit_ts = CAST(item.value ->> 0 AS BIGINT) LIMIT 1
+        ) AS event
+        ORDER BY item.place
+    ) AS event
+) AS page
+WHERE page.size - LENGTH(page.operations) < CAST(:budget AS BIGINT)
 
 -- name: events_with
 -- Find the commits of a range with some bytes in their operations or envelopes.

@@ -842,17 +842,18 @@ FROM json_each(:memory_ids) AS item JOIN memory ON memory.memory_id = item.value
 WHERE memory.commit_ts <= :at AND (memory.private = 0 OR memory.agent_id = :viewer)
 
 -- name: event_places_of_scopes
--- Read one event, with the positions of some scopes' operations in it; NULL where they are unknown.
+-- Read events, each with the positions of some scopes' operations in it; NULL where they are unknown.
+-- An item is a commit and its scopes.
 SELECT
     event.commit_ts, event.committed_at, event.hash, event.envelope,
     (
         SELECT json_group_array(hex(own.places))
-        FROM json_each(:scopes) AS item
+        FROM json_each(item.value ->> 1) AS touched
         LEFT JOIN event_scope AS own
-            ON own.scope_id = item.value AND own.commit_ts = event.commit_ts
+            ON own.scope_id = touched.value AND own.commit_ts = event.commit_ts
     ),
     event.operations
-FROM event WHERE event.commit_ts = :commit_ts
+FROM json_each(:events) AS item CROSS JOIN event ON event.commit_ts = item.value ->> 0
 
 -- name: event_times
 -- Return the times of some commits, in the order in which they are named.
