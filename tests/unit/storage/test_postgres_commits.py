@@ -345,7 +345,7 @@ class TestOtherWriters:
             def count(mine: Store) -> None:
                 barrier.wait()
                 for _ in range(15):
-                    mine.transact(_increment)
+                    mine.transact(_increment, retries=1000)
 
             with ThreadPoolExecutor(4) as threads:
                 list(threads.map(count, (store, store, other, other)))

@@ -96,13 +96,13 @@ class TestPagesOfBytes:
         ],
     )
     def test_a_page_ends_with_the_budget(
-        self, store: Store, query: str, values: dict[str, object]
+        self, store: Store, query: str, values: dict[str, Any]
     ) -> None:
         for number in range(8):
             store.write(agent_id="a", key=f"k{number}", value={"text": "x" * self.SIZE})
         engine = cast("PostgresEngine", cast("LocalCalls", store._calls).core.engine)
         statement = engine._statements.own(query)
-        own: dict[str, object] = {
+        own: dict[str, Any] = {
             "agent_id": "a",
             "namespace": "default",
             "first": "",

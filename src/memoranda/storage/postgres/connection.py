@@ -24,10 +24,15 @@ from memoranda.storage.postgres.head import check_head
 from memoranda.storage.postgres.side_index import SideIndex, SideSession
 from memoranda.storage.postgres.statements import Statement, Statements
 
+
+class Undone(errors.StoreBusy):
+    """Another transaction was in the way, and the database has undone this one. Try again."""
+
+
 _ERRORS: Mapping[type[psycopg.Error], type[errors.MemorandaError]] = {
     psycopg.errors.LockNotAvailable: errors.StoreBusy,
-    psycopg.errors.DeadlockDetected: errors.StoreBusy,
-    psycopg.errors.SerializationFailure: errors.StoreBusy,
+    psycopg.errors.DeadlockDetected: Undone,
+    psycopg.errors.SerializationFailure: Undone,
     psycopg.errors.TooManyConnections: errors.StoreBusy,
     psycopg.errors.DiskFull: errors.StoreFull,
     psycopg.errors.ReadOnlySqlTransaction: errors.StoreReadOnly,
@@ -511,10 +516,12 @@ class Connection:
             self.database.execute(self._statements.own(query).text)
 
     def _read(self, statement: Statement, values: Sequence[object]) -> psycopg.Cursor[Row]:
-        """Run a query; outside a transaction, on a new connection if this one was lost."""
+        """Run a query; outside a transaction, again if it was undone or the connection was lost."""
         if self._in_snapshot or self._writes:
             return self._run(statement, values)
         try:
+            return self._run(statement, values)
+        except psycopg.errors.SerializationFailure:
             return self._run(statement, values)
         except psycopg.OperationalError:
             if not self.database.closed:

@@ -43,7 +43,7 @@ from memoranda.storage.port import (
     fine,
 )
 from memoranda.storage.postgres.catalog import StoreCatalog
-from memoranda.storage.postgres.connection import Connection, connect, is_outdated
+from memoranda.storage.postgres.connection import Connection, Undone, connect, is_outdated
 from memoranda.storage.postgres.copy_to_file import copy_rows
 from memoranda.storage.postgres.database_url import DatabaseUrl
 from memoranda.storage.postgres.lease import read_owner
@@ -65,6 +65,8 @@ from memoranda.storage.thread_locks import check_process, hold, new_lock, reentr
 
 LOCK_WAIT_MS = 10_000
 """How long a write waits for another process's lock, in milliseconds; then it is `StoreBusy`."""
+_RETRY_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+"""Seconds before a transaction that was undone for others (SQLSTATE 40001) is tried again."""
 _DURABILITIES = ("full", "relaxed")
 
 
@@ -121,7 +123,7 @@ class PostgresEngine:
         self._lock_wait_ms = LOCK_WAIT_MS if lock_wait_ms is None else lock_wait_ms
         self.read_only = read_only
         self.commit_seconds = Histogram()
-        self._monotonic = SystemClock().monotonic
+        self._clock = SystemClock()
         self._write_lock = new_lock()
         self.background_reading = new_lock()
         self.purge_waits = False
@@ -249,9 +251,14 @@ class PostgresEngine:
                 with suppress(Outdated):
                     return self._try_write(writer, work, wait_ms)
                 self._ready_writer().note_foreign_writes()
-            return self._transact(
-                self._looking_ahead(work) if repeatable else work, wait_ms, relaxed=self._relaxed
-            )
+            if not repeatable:
+                return self._transact(work, wait_ms, relaxed=self._relaxed)
+            for pause in _RETRY_PAUSES:
+                with suppress(Undone):
+                    return self._transact(self._looking_ahead(work), wait_ms, relaxed=self._relaxed)
+                self._clock.sleep(pause)
+                self._ready_writer().note_foreign_writes()
+            return self._transact(self._looking_ahead(work), wait_ms, relaxed=self._relaxed)
 
     def _looking_ahead(self, work: Callable[[Writer], Result]) -> Callable[[Connection], Result]:
         """Return work under the lock that fetches its reads together."""
@@ -278,12 +285,14 @@ class PostgresEngine:
                 result = work(writer)
             except errors.MemorandaError as error:  # it may come from what is cached
                 raise Outdated from error
-            began_at = self._monotonic()
+            began_at = self._clock.monotonic()
             try:
                 writer.commit()
+            except Undone as error:
+                raise Outdated from error
             except errors.Unavailable as error:
                 self._find_outcome(connection, error)
-            self.commit_seconds.add(self._monotonic() - began_at)
+            self.commit_seconds.add(self._clock.monotonic() - began_at)
         except psycopg.DataError as error:
             if not is_outdated(error):
                 raise
@@ -340,13 +349,13 @@ class PostgresEngine:
         return self._writer
 
     def _commit(self, writer: Connection) -> None:
-        began_at = self._monotonic()
+        began_at = self._clock.monotonic()
         try:
             writer.commit()
         except errors.Unavailable as error:
             self._drop_writer()
             raise OutcomeUnknown from error
-        self.commit_seconds.add(self._monotonic() - began_at)
+        self.commit_seconds.add(self._clock.monotonic() - began_at)
 
     def _end_write(self) -> None:
         """Roll back what was not committed; a connection that cannot is closed."""
