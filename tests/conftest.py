@@ -6,8 +6,9 @@ import itertools
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,10 +18,20 @@ from memoranda.search.index import background_indexer
 from memoranda.search.vectors import backfill
 from memoranda.storage.sqlite import wal
 from tests.patience import LONG_SECONDS
+from tests.quick import sample
 
 # A busy machine is slow to draw examples and to try them, which says nothing about them.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """Leave cases of a test out that the run does not ask for, before they cost anything."""
+    cases = yield
+    if not isinstance(cases, list):  # a class, or nothing
+        return cases
+    return sample(cases, collector.config.getoption("markexpr"))
 
 
 @pytest.fixture(autouse=True, scope="session")

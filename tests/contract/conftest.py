@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
@@ -18,7 +18,7 @@ from tests.contract.loopback import through_async_loopback, through_loopback
 from tests.contract.opener import Opener
 from tests.contract.remote import NOT_REMOTE, remote_opener
 from tests.postgres_server import new_store_url
-from tests.quick import IS_WHOLE
+from tests.quick import IS_WHOLE, rank
 
 QUICK = ("sync-file", "async-memory")
 """The kinds `make test` runs: both sorts of calls, and both places. The others are slow."""
@@ -31,6 +31,8 @@ SAMPLED_IN_POSTGRES = frozenset(
 """Of stores in PostgreSQL, `make test` runs the first test of a module, and some more of these."""
 SAMPLE = 6
 """One of so many tests is run of the modules that are sampled."""
+CASES_OF_A_KIND = 2
+"""On a kind of store that only the slow run opens, it runs so many cases of a test."""
 DEAR_IN_POSTGRES = frozenset({"test_fact_listings", "test_names", "test_subscribe_processes"})
 """Modules whose tests take seconds there: all of them are left to the slow run."""
 _FIRST_TESTS = pytest.StashKey[dict[str, str]]()
@@ -73,6 +75,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if fixture in metafunc.fixturenames and not any(fixture in names for names in chosen):
             params = [*_params(metafunc.definition, kinds, is_quick_run=is_quick_run)]
             metafunc.parametrize(fixture, params, indirect=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """Leave most cases of a test out on kinds of stores that only the slow run opens."""
+    cases = yield
+    if not isinstance(cases, list) or IS_WHOLE or collector.config.getoption("markexpr") != "slow":
+        return cases
+    by_kind: dict[str | None, list[pytest.Function]] = {}
+    for case in sorted(cases, key=rank):
+        by_kind.setdefault(_kind(case), []).append(case)
+    left_out = {
+        case
+        for kind, of_kind in by_kind.items()
+        if kind is not None and kind not in QUICK
+        for case in of_kind[CASES_OF_A_KIND:]
+    }
+    return [case for case in cases if case not in left_out]
+
+
+def _kind(case: pytest.Function) -> str | None:
+    """Return the kind of store that a case opens, unless the test itself chose it."""
+    chosen = {str(mark.args[0]) for mark in case.iter_markers("parametrize")}
+    params = case.callspec.params if hasattr(case, "callspec") else {}
+    kinds = (str(params[name]) for name in KINDS if name in params and name not in chosen)
+    return next(kinds, None)
 
 
 def _params(test: pytest.Function, kinds: tuple[str, ...], *, is_quick_run: bool) -> Iterator[Any]:

@@ -34,6 +34,7 @@ def blocks() -> Iterator[object]:
             yield pytest.param(result.group(1), id=f"{page.relative_to(ROOT)}:{line}")
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("source", list(blocks()))
 def test_examples_run(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -89,6 +90,7 @@ def test_the_example_of_an_embedder_runs_again(
         exec(compile(source, "example", "exec"), {"__name__": "example"})
 
 
+@pytest.mark.slow
 def test_what_is_typed_behind_the_example_of_recall_finds_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

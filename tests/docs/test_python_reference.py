@@ -38,6 +38,7 @@ def test_every_public_name_has_an_entry(pages: dict[Path, str]) -> None:
         assert {f"testing.{name}"} & headings
 
 
+@pytest.mark.slow
 def test_every_entry_begins_with_its_purpose(pages: dict[Path, str]) -> None:
     for path in sorted(FOLDER.glob("*.md")):
         for purpose in re.findall(r"^### .*\n\n(.*)$", pages[path], re.MULTILINE):

@@ -30,6 +30,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         return exported(store)
 
 
+@pytest.mark.slow
 def test_the_log_itself_passes(data: bytes, tmp_path: Path) -> None:
     assert verdicts(data, tmp_path) == (None, None)
     kinds = [line["type"] for line in lines_of(data)]
@@ -137,6 +138,7 @@ def change_the_fields(line: Fields, chance: Random) -> None:
         line[f"{name}s"] = value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", only([0, 1], range(SEEDS)))
 def test_changed_lines_are_refused_even_if_the_end_fits(
     data: bytes, tmp_path: Path, seed: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -216,6 +217,7 @@ def compare(made: Made) -> None:
                 assert replayed(made, root, depth, viewer) == expected(made, root, depth, viewer)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(graph=graphs())
 def test_replay_equals_the_model(graph: Graph) -> None:

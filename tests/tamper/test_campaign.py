@@ -29,6 +29,7 @@ PARTS, EACH = 10, 30
 TRIES = 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", only([0], range(PARTS)))
 def test_no_tampering_is_missed(folder: Path, pristine: Path, part: int) -> None:
     observations = campaign(folder, pristine, f"test/{part}", EACH)

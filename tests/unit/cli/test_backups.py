@@ -49,6 +49,7 @@ def test_options_that_do_not_fit_are_refused(filled: Cli, folder: Path) -> None:
     assert not [*folder.iterdir()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_goes_on_until_it_is_interrupted(filled: Cli, folder: Path, number: int) -> None:
     damaged = folder / "store-20200101T000000Z.db"
@@ -76,6 +77,7 @@ def test_it_goes_on_until_it_is_interrupted(filled: Cli, folder: Path, number: i
     assert not [*folder.glob(".memoranda-*")], "no draft is left"
 
 
+@pytest.mark.slow
 def test_a_backup_that_fails_does_not_end_it(filled: Cli, folder: Path) -> None:
     options = ("--to", str(folder), "--every", "0.3s", "--verify")
     store, moved = filled.db, filled.db.with_name("moved.db")

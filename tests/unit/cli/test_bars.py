@@ -197,6 +197,7 @@ rows_of_any_kind = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(rows_of_any_kind, st.integers(40, 200), st.none() | instants)
 def test_whatever_it_is_it_fits_and_can_be_seen(
     rows: list[Bar], width: int, until: datetime | None

@@ -90,6 +90,7 @@ def test_an_import_draws_one_bar_with_its_label_and_total(files: Path, kind: str
     assert drawn[-1][1] == total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", IMPORTS)
 def test_nothing_is_drawn_where_stderr_is_no_terminal(files: Path, kind: str) -> None:
     process = run(files, kind, subprocess.PIPE)

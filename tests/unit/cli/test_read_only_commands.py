@@ -75,6 +75,7 @@ def test_what_a_reader_left_is_indexed_later(unindexed: Cli) -> None:
     assert unindexed.row("stats")["index_backlog"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["get plan", "stats", "why plan", "recall Ann --embedder none"])
 def test_a_reader_loads_no_model(unindexed: Cli, command: str) -> None:
     env = {name: value for name, value in unindexed.env.items() if value is not None}

@@ -51,6 +51,7 @@ def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
         assert again.wait() == (0, "")
 
 
+@pytest.mark.slow
 def test_another_server_of_the_same_store_is_refused(tmp_path: Path, cli: Cli) -> None:
     path = str(tmp_path / "acme.db")
     with ServerProcess("--db", path) as server:
@@ -63,6 +64,7 @@ def test_another_server_of_the_same_store_is_refused(tmp_path: Path, cli: Cli) -
         assert f"cannot listen on 127.0.0.1:{port}" in third.stderr
 
 
+@pytest.mark.slow
 def test_limits_of_tokens_can_be_set_for_all(tmp_path: Path, cli: Cli) -> None:
     path = str(tmp_path / "acme.db")
     slow = cli("token", "create", "--db", path).strip()

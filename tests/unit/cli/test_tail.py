@@ -169,6 +169,7 @@ def test_it_shows_what_other_processes_do_as_it_happens(filled: Cli) -> None:
             assert tail.event()["commit_ts"] == number, "each event is written out at once"
 
 
+@pytest.mark.slow
 @BOTH
 def test_ctrl_c_ends_it_quietly(filled: Cli, form: tuple[str, ...]) -> None:
     with follower(filled.db, *form) as tail:
@@ -195,6 +196,7 @@ def test_a_reader_that_is_gone_ends_it_quietly(filled: Cli, form: tuple[str, ...
     assert tail.process.returncode == 141
 
 
+@pytest.mark.slow
 def test_what_was_not_printed_is_printed_the_next_time(filled: Cli) -> None:
     with follower(filled.db, "--json", "--cursor", "printer", "--after", "0") as tail:
         printed = [tail.event()["commit_ts"] for _ in range(5)]

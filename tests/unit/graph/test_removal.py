@@ -161,6 +161,7 @@ def test_what_a_forgotten_fact_had_closed_is_open_again() -> None:
     store.verify(deep=True)
 
 
+@pytest.mark.slow
 def test_the_work_does_not_grow_with_the_graph() -> None:
     """Apart from the entries of one index, which are looked through for a name."""
     work_of = {}

@@ -85,6 +85,7 @@ def test_a_copy_gives_the_same_answers(source: str, target: str, place: Place) -
         assert store.verify().commits == verification.commits + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["sqlite", "postgres"])
 def test_a_killed_copy_goes_on_where_it_ended(target: str, place: Place) -> None:
     old, new = place("sqlite"), place(target)

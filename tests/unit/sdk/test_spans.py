@@ -252,6 +252,7 @@ _WITHOUT_SDK = "import opentelemetry.trace\n" + _WITHOUT.replace(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "answer"), [(_WITHOUT, "LocalCalls"), (_WITHOUT_SDK, "TracedLocalCalls")]
 )

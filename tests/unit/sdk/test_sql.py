@@ -323,6 +323,7 @@ class TestConfinement:
             assert store.verify().commits == 3
         assert [file.name for file in tmp_path.iterdir()] == ["store.db"]
 
+    @pytest.mark.slow
     def test_only_the_views_can_be_read(self, store: Store) -> None:
         for statement in PEEKS:
             refusal = None

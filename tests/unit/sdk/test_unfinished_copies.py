@@ -94,6 +94,7 @@ def test_it_is_found_and_named(folder: Path, what: str) -> None:
     assert "copies" not in [finding.check for finding in diagnose(path, quick=True)]
 
 
+@pytest.mark.slow
 def test_what_is_of_another_store_is_not(folder: Path) -> None:
     kill(folder, "backup")
     kill(folder, "verify")

@@ -111,6 +111,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_write_has_no_more_than_a_part(store: Store, kind: str) -> None:
     store.store_transcript(HOSTILE[kind])

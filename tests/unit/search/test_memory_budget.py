@@ -110,6 +110,7 @@ def test_two_stores_share_a_budget(tmp_path: Path) -> None:
         assert budget.used == 0
 
 
+@pytest.mark.slow
 def test_the_look_ups_of_writers_count(tmp_path: Path) -> None:
     budget = MemoryBudget(100_000)
     paths = [tmp_path / f"{number}.db" for number in range(2)]

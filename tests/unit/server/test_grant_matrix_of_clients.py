@@ -118,6 +118,7 @@ def masked(text: str) -> str:
     return ID.sub("…", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grant_name", "step"), RUNS)
 def test_writes_are_refused_as_by_their_handlers(
     grant_name: str, step: int, scheme: str, server: GrantServer, tmp_path: Path

@@ -68,6 +68,7 @@ async def use(folder: Path) -> int:
         await stores.close(0)
 
 
+@pytest.mark.slow
 def test_a_second_server_is_told_who_owns_the_store(folder: Path) -> None:
     with another_server(folder) as process:
         with pytest.raises(StoreBusy) as refused:

@@ -73,6 +73,7 @@ def test_many_stores_are_served_with_few_file_handles(tmp_path: Path) -> None:
     assert "only 4 stores can be open at a time" in errors
 
 
+@pytest.mark.slow
 def test_the_interpreter_is_tuned_in_the_process_of_a_server_only() -> None:
     script = """
 import gc, sys

@@ -54,6 +54,7 @@ def forget(store: memoranda.Store, what: str, *, purge: bool) -> None:
     store.forget(**{field: name}, purge=purge)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_nothing_is_left_whatever_size_it_had(path: Path) -> None:
     random = Random(0)
     with memoranda.open(path, durability="relaxed") as opened:

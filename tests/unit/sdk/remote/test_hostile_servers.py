@@ -194,6 +194,7 @@ def test_an_answer_of_another_type_is_none(impatient: Store, gateway: Gateway, m
 # Bodies that are broken.
 
 
+@pytest.mark.slow
 def test_what_is_cut_off_goes_on_or_says_so(store: Store, gateway: Gateway) -> None:
     for number in range(100):
         store.write(key=f"k{number:03}", value={"n": number, "text": "x" * 16_384})

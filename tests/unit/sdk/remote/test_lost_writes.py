@@ -160,6 +160,7 @@ store.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_fork_has_nothing_of_the_connection_and_leaves_it_alone(url: str) -> None:
     done = subprocess.run(

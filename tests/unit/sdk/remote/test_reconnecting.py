@@ -132,6 +132,7 @@ def test_an_asynchronous_replay_goes_on_where_it_was(
     assert proxy.connections > 2
 
 
+@pytest.mark.slow
 def test_a_subscription_goes_on_where_it_was(store: Store, far: Store, proxy: TcpProxy) -> None:
     fill(store, 600)
     proxy.cut_after_bytes = PAGES_BYTES
@@ -193,6 +194,7 @@ def test_a_read_is_asked_again(store: Store, far: Store, proxy: TcpProxy) -> Non
         assert [*far.list_keys()] == ["k"]
 
 
+@pytest.mark.slow
 def test_a_listing_that_has_begun_says_that_it_ended(
     store: Store, far: Store, proxy: TcpProxy
 ) -> None:

@@ -141,6 +141,7 @@ def placed(folder: Path) -> dict[str, Any]:
     return {"options": options}
 
 
+@pytest.mark.slow
 def test_every_read_answers_as_in_process(tmp_path: Path, described: dict[str, Any]) -> None:
     settings, validators, ids = placed(tmp_path), Validators(described), linked().ids
 
@@ -158,6 +159,7 @@ def test_every_read_answers_as_in_process(tmp_path: Path, described: dict[str, A
     run(tmp_path, work, **settings)
 
 
+@pytest.mark.slow
 def test_every_write_answers_as_the_document_says(
     tmp_path: Path, described: dict[str, Any]
 ) -> None:

@@ -108,6 +108,7 @@ def _assert_nothing_foreign(call: Call[Any], world: World, received: list[bytes]
             assert not any(word.encode() in data for data in received), (word, call)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grant_name", "step"), RUNS)
 def test_reads_are_answered_as_by_their_handlers(
     grant_name: str, step: int, reach: OverMessages, world: World
@@ -156,6 +157,7 @@ def test_without_a_valid_token_nothing_is_answered(
     assert core_of(world.store).head() == linked().head
 
 
+@pytest.mark.slow
 def test_another_store_looks_like_one_that_does_not_exist(
     server: GrantServer, world: World
 ) -> None:

@@ -100,6 +100,7 @@ def test_one_key_has_one_effect(clients: list[Client]) -> None:
         assert commits(clients[0]) == before + 1
 
 
+@pytest.mark.slow
 def test_one_key_with_other_contents_has_one_winner(clients: list[Client]) -> None:
     def remember(client: Client, number: int) -> Reply:
         body = {"agent_id": "a", "content": f"{number}"}

@@ -152,6 +152,7 @@ def test_every_method_has_a_row() -> None:
     assert set(CASES) == set(METHODS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grant_name", only(QUICK_GRANTS, GRANTS))
 def test_what_is_not_covered_looks_like_what_does_not_exist(
     grant_name: str, tmp_path: Path
@@ -165,6 +166,7 @@ def test_what_is_not_covered_looks_like_what_does_not_exist(
                 assert word not in text or word in request, request
 
 
+@pytest.mark.slow
 def test_the_same_questions_show_what_is_foreign_to_whoever_may_see_it(tmp_path: Path) -> None:
     answers, others = (
         asked(saved, EVERYTHING, tmp_path) for saved in (whole(), without(ONE_AGENT))
@@ -175,6 +177,7 @@ def test_the_same_questions_show_what_is_foreign_to_whoever_may_see_it(tmp_path:
     assert MARK in str(answers)
 
 
+@pytest.mark.slow
 def test_what_is_covered_is_shown_as_without_a_grant(tmp_path: Path) -> None:
     saved = without(ONE_AGENT)
     answers, others = (asked(saved, grant, tmp_path) for grant in (ONE_AGENT, Grant("a")))

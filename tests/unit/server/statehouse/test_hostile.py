@@ -131,6 +131,7 @@ def test_bad_reads_name_the_field(tmp_path: Path) -> None:
     serve(work, tmp_path / "s.db")
 
 
+@pytest.mark.slow
 def test_no_bytes_are_answered_with_anything_but_a_status(tmp_path: Path) -> None:
     """Fuzz every method; statuses that say "our fault" are failures."""
     names = [method.name for method in pb.DESCRIPTOR.services_by_name["StatehouseService"].methods]

@@ -139,6 +139,7 @@ def test_no_state_is_an_answer_that_says_so() -> None:
     assert not answer.HasField("value")
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.tuples(TEXTS, DOCUMENTS), max_size=5))
 def test_parts_of_a_listing_can_be_joined(items: list[tuple[str, Any]]) -> None:
