@@ -54,6 +54,7 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_what_other_processes_write(reopen: Opener, location: str) -> None:
     store = reopen()
     everything = store.subscribe(

@@ -103,6 +103,7 @@ def test_a_date_is_its_first_instant_in_utc(agent: Store, time: Any, instant: da
     assert not agent.facts(valid_at=instant - timedelta(microseconds=1))
 
 
+@pytest.mark.slow
 def test_an_end_given_as_a_day_leaves_that_day_out(agent: Store, clock: FixedClock) -> None:
     _fact(agent, valid_from="2020-03-01", valid_to="2020-03-14")
     assert agent.facts(valid_at="2020-03-13T23:59:59.999999Z")

@@ -63,6 +63,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_template(tmp_path_factory.mktemp("template"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", only(FEW, CASES))
 def test_while_committing(folder: Path, template: Path, case: str) -> None:
     with wal_of(8):
@@ -94,6 +95,7 @@ def commit_with_faults(folder: Path, template: Path, case: str) -> None:
             break
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", only(["two sync errors"], ["full", "two sync errors"]))
 def test_while_a_large_transaction_is_written(folder: Path, template: Path, case: str) -> None:
     kind, code, times, allowed = CASES[case]

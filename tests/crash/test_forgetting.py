@@ -66,6 +66,7 @@ def check(path: Path, memory_id: str) -> bool:
     return target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failpoint", only(["before-commit", "after-commit"], NAMES))
 def test_at_every_failpoint(tmp_path: Path, failpoint: str) -> None:
     path = tmp_path / "store.db"
@@ -75,6 +76,7 @@ def test_at_every_failpoint(tmp_path: Path, failpoint: str) -> None:
     assert check(path, memory_id) == (failpoint in DURABLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", only([0], range(6)))
 def test_at_random_moments(tmp_path: Path, seed: int) -> None:
     path, random = tmp_path / "store.db", Random(seed)

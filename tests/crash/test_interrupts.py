@@ -33,6 +33,7 @@ def place(tmp_path: Path, where: str) -> str:
     return ":memory:" if where == "memory" else str(tmp_path / "store.db")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", only(["file"], ["file", "memory"]))
 def test_interrupts_leave_no_lock_taken(tmp_path: Path, where: str) -> None:
     run("interrupts", place(tmp_path, where), 300, "few", folder=tmp_path, seconds=600)

@@ -24,6 +24,7 @@ def folder() -> Iterator[Path]:
         yield lent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", only([0], range(PARTS)))
 @pytest.mark.parametrize("durability", only(["full"], ["full", "relaxed"]))
 def test_at_every_sync(folder: Path, durability: str, part: int) -> None:
@@ -33,6 +34,7 @@ def test_at_every_sync(folder: Path, durability: str, part: int) -> None:
     assert check_run(run, folder, points, seeds) == len(points) * len(seeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("durability", only(["relaxed"], ["full", "relaxed"]))
 def test_twice_in_a_row(folder: Path, durability: str) -> None:
     run = run_script(folder, durability)
@@ -50,6 +52,7 @@ def test_the_script_is_a_whole_life(folder: Path, durability: str) -> None:
     assert sum(isinstance(item, Remove) for item in run.trace) >= 4, "it was never closed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("durability", ["full", "relaxed"])
 def test_a_store_that_does_not_sync_is_caught(folder: Path, durability: str) -> None:
     with mock.patch.dict("memoranda.storage.sqlite.engine._SYNCHRONOUS", {durability: "OFF"}):

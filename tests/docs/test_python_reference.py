@@ -19,6 +19,7 @@ def pages() -> dict[Path, str]:
     return generate()
 
 
+@pytest.mark.slow
 def test_the_reference_is_up_to_date(pages: dict[Path, str]) -> None:
     for path, text in pages.items():
         assert path.read_text("utf-8") == text, "run `make generate`"

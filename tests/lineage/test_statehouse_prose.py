@@ -234,6 +234,7 @@ def test_by_agent_the_agent_is_required(client: Store) -> None:
     assert len(list(client.bind(agent_id="a1").replay())) == 1
 
 
+@pytest.mark.slow
 def test_scan_efficiency_a_recent_range_costs_what_it_returns(
     client: Store, clock: FixedClock, effort: Callable[[Callable[[], object]], int]
 ) -> None:

@@ -97,6 +97,7 @@ def check_findings(history: History) -> set[int]:
         return {row[0] for row in reader.rows("state_reference_rows")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", only([0], range(RUNS)))
 def test_indexes_find_all_that_a_scan_of_the_log_does(seed: int) -> None:
     with memory_store() as store:
@@ -109,6 +110,7 @@ def test_indexes_find_all_that_a_scan_of_the_log_does(seed: int) -> None:
         assert cited == {0, 1}, "keys and assertions"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", only([0], range(RUNS)))
 def test_what_is_to_go_is_gone_and_all_else_is_as_it_was(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "store.db"

@@ -404,7 +404,7 @@ class LongTimelinesMachine(GraphMachine):
 
 
 TestGraphMachine = GraphMachine.TestCase
-TestLongTimelinesMachine = LongTimelinesMachine.TestCase
+TestLongTimelinesMachine = pytest.mark.slow(LongTimelinesMachine.TestCase)
 TestGraphMachine.settings = settings(
     max_examples=15,
     stateful_step_count=10,

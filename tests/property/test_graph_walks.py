@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,6 +107,7 @@ def resolved(store: Store, name: str, known_at: int | None) -> str | None:
     return None if result is None else result.name
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     steps=steps,

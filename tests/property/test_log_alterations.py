@@ -72,6 +72,7 @@ def move_lines(data: bytearray, chance: Random) -> None:
     data[:] = b"".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", only([0, 1], range(SEEDS)))
 def test_changed_bytes_are_refused(data: bytes, tmp_path: Path, seed: int) -> None:
     chance = Random(f"bytes {seed}")

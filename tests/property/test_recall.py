@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -214,6 +215,7 @@ class Model:
             assert result == remainder
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(ACTIONS)
 def test_no_scope_appears_in_another_and_the_past_stays(actions: list[Action]) -> None:

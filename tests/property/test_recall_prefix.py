@@ -52,6 +52,7 @@ def fill(agent: Store, entries: list[tuple[str, str, int]]) -> None:
                 transaction.assert_fact(subject="Ann", relation="knows", object=text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("embedder", [None, Hashing()], ids=["words", "words and vectors"])
 @settings(max_examples=25, deadline=None)
 @given(entries=items, query=queries, tags=st.sampled_from([[], ["odd"]]))

@@ -27,6 +27,7 @@ from tests.unit.cli.runner import Cli
 WRITE, READ = Write("a", "default", "k", {"n": 1}), GetState("a", "default", "k")
 
 
+@pytest.mark.slow
 def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
     path = tmp_path / "acme.db"
     with ServerProcess("--db", str(path), "--log", "debug") as server:

@@ -20,6 +20,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_folder", [False, True])
 def test_the_page_is_served_until_ctrl_c(tmp_path: Path, *, is_folder: bool) -> None:
     with memoranda.open(tmp_path / "agent.db", embedder=None) as store:
@@ -38,6 +39,7 @@ def test_the_page_is_served_until_ctrl_c(tmp_path: Path, *, is_folder: bool) -> 
     assert (process.returncode, errors) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_store_that_is_not_there_is_named(tmp_path: Path) -> None:
     with start(str(tmp_path / "none.db")) as process:
         _, errors = process.communicate(timeout=HANG_SECONDS)

@@ -145,6 +145,7 @@ def test_after_an_error_nothing_is_lost_or_given_twice(log: Log, asked: dict[str
         assert result == on
 
 
+@pytest.mark.slow
 def test_an_error_while_looking_back_changes_nothing(log: Log) -> None:
     for fails_in in range(1, 12):
         feed = log.feed(last=70)

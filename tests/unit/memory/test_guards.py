@@ -67,6 +67,7 @@ def test_a_chain(store: Store, relation: str) -> None:
     assert rows_read(grow, *WALKED, "memory_depths") <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outwards", [True, False], ids=["out", "in"])
 def test_a_fan(store: Store, outwards: bool) -> None:  # noqa: FBT001
     hub = store.remember("hub").id

@@ -77,6 +77,7 @@ def names(folder: Path) -> list[str]:
     return sorted(item.name for item in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_full_store_travels_and_stays_the_same(full: Store, tmp_path: Path) -> None:
     export = full.export_log(tmp_path / "log.jsonl")
     data = (tmp_path / "log.jsonl").read_bytes()
@@ -150,6 +151,7 @@ def test_how_content_is_packed_makes_no_difference(full: Store, tmp_path: Path) 
         assert exported(copy) == data
 
 
+@pytest.mark.slow
 def test_the_first_write_begins_an_epoch(full: Store, tmp_path: Path) -> None:
     epoch = full.stats().epoch
     memoranda.import_log(BytesIO(exported(full)), tmp_path / "new.db")
@@ -163,6 +165,7 @@ def test_the_first_write_begins_an_epoch(full: Store, tmp_path: Path) -> None:
         assert new.verify().commits == full.stats().commits + 1
 
 
+@pytest.mark.slow
 def test_a_named_transaction_is_still_known(full: Store, tmp_path: Path) -> None:
     memoranda.import_log(BytesIO(exported(full)), tmp_path / "new.db")
     with memoranda.open(tmp_path / "new.db") as new:
@@ -215,6 +218,7 @@ def test_an_export_under_load_is_a_prefix(path: Path, tmp_path: Path) -> None:
         assert lines_of(data)[1:] == whole[1 : item.commits + 1]
 
 
+@pytest.mark.slow
 def test_a_paused_export_holds_nothing(path: Path) -> None:
     """Whoever reads the output may stop for hours: no snapshot and no lock is held meanwhile."""
 
@@ -335,6 +339,7 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(full: Store, tmp_path: Path) -
     assert names(tmp_path) == ["full"]
 
 
+@pytest.mark.slow
 def test_a_newer_version_is_told_from_what_is_no_log(full: Store, tmp_path: Path) -> None:
     lines = lines_of(exported(full))
     lines[0] |= {"version": 3, "more": "to say"}
@@ -402,6 +407,7 @@ def test_an_interrupt_leaves_nothing(path: Path, tmp_path: Path) -> None:
         assert names(tmp_path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", only([signal.SIGKILL], [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 )

@@ -119,6 +119,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.slow
 def test_a_warm_reader_finds_what_a_new_one_finds(
     writer: Store, open_store: Callable[[], Store]
 ) -> None:

@@ -34,6 +34,7 @@ def test_it_works_without_a_network(model: LocalModel, monkeypatch: pytest.Monke
     assert likeness[0, 1] > likeness[0, 2] + 0.2
 
 
+@pytest.mark.slow
 def test_it_says_nothing_and_leaves_logging_alone() -> None:
     program = """
 import logging

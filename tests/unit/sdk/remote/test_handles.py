@@ -218,6 +218,7 @@ def test_a_cancelled_task_leaves_the_stream_to_others(
     asyncio.run(work())
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_reads_is_cancelled(store: Store, server: ServerThread) -> None:
     for number in range(600):
         store.write(key=f"k{number}", value={"text": "x" * 8192})
@@ -232,6 +233,7 @@ def test_an_answer_that_nobody_reads_is_cancelled(store: Store, server: ServerTh
     wait_until(lambda: server.server.call_count <= idle)
 
 
+@pytest.mark.slow
 def test_asynchronous_answers_that_nobody_reads_are_cancelled(
     store: Store, url: str, server: ServerThread
 ) -> None:
@@ -338,6 +340,7 @@ store.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_process_opens_it_itself(url: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -105,6 +105,7 @@ def fill(store: Store, count: int, size: int = 8192) -> None:
         store.write(key=f"k{number}", value={"n": number, "text": "x" * size})
 
 
+@pytest.mark.slow
 def test_a_replay_goes_on_where_it_was(store: Store, far: Store, proxy: TcpProxy) -> None:
     fill(store, 800)
     proxy.cut_after_bytes = PAGES_BYTES

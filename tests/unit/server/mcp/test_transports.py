@@ -23,6 +23,7 @@ async def _list_and_call(assistant: Assistant) -> None:
     assert await call_every_tool(assistant) == set(NAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", only(ERAS[:1], ERAS))
 def test_a_process_on_stdio_has_every_tool(era: Era, tmp_path: Path) -> None:
     async def main() -> None:
