@@ -255,6 +255,8 @@ class StoreBusy(MemorandaError):
     """Another process holds the store's write lock, or too many calls wait. Try again shortly."""
 
     retryable = True
+    retry_after: float | None = None
+    """Seconds after which the same call may be accepted; None: that is not known."""
 
 
 class TooManyRequests(StoreBusy):

@@ -1,4 +1,4 @@
-"""A process that writes to a store in PostgreSQL, and goes on after errors: `URL NAME`.
+"""A process that writes to a store, and goes on after errors: `URL NAME`.
 
 It prints each acknowledged write with its commit, and ends with its input.
 """
@@ -16,6 +16,13 @@ _PAUSE = 0.02
 """Seconds between two tries of a write."""
 
 
+def open_store(url: str) -> memoranda.Store:
+    """Open a store of a database, without vectors, or one of a server."""
+    if url.startswith("postgresql://"):
+        return memoranda.open(url, embedder=None)
+    return memoranda.open(url)
+
+
 def main(url: str, name: str) -> None:
     """Write until the input ends: every number once, tried with the same id until it is there."""
     is_over = threading.Event()
@@ -25,7 +32,7 @@ def main(url: str, name: str) -> None:
         is_over.set()
 
     threading.Thread(target=wait_for_end, daemon=True).start()
-    with memoranda.open(url, embedder=None) as store:
+    with open_store(url) as store:
         number = 0
         while not is_over.is_set():
             commit_ts = _write(store, name, number)

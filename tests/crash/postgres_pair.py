@@ -65,6 +65,11 @@ class Server:
         """Stop the server; at once, as after a crash, or in order."""
         self._run("pg_ctl", "--wait", f"--mode={mode}", "stop")
 
+    def stop_if_running(self) -> None:
+        """Stop the server at once, unless it has ended."""
+        if (self._data / "postmaster.pid").exists():
+            self.stop()
+
     def kill(self) -> None:
         """Kill every process of the server: nothing is said to its clients."""
         postmaster = int((self._data / "postmaster.pid").read_text().splitlines()[0])
@@ -113,25 +118,33 @@ class Server:
             raise AssertionError(f"{program} failed: {[path.read_text()[-2000:] for path in logs]}")
 
 
+def new_folder() -> Path:
+    """Return a folder for servers, which PostgreSQL's user can use."""
+    folder = Path(tempfile.mkdtemp(prefix="memoranda-pair-", dir=_FOLDER))
+    folder.chmod(0o755)
+    if os.geteuid() == 0:
+        ensure_user_exists(_USER)
+        ensure_prefix_permissions(POSTGRES_BIN_PATH)
+    return folder
+
+
+def new_server(parent: Path, name: str) -> Server:
+    """Return a server in a folder of its own, which is not created yet."""
+    folder = parent / name
+    folder.mkdir()
+    if os.geteuid() == 0:
+        shutil.chown(folder, _USER)
+    return Server(folder)
+
+
 class Pair:
     """A primary and a standby, which change places."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="memoranda-pair-", dir=_FOLDER))
-        self.folder.chmod(0o755)
-        if os.geteuid() == 0:
-            ensure_user_exists(_USER)
-            ensure_prefix_permissions(POSTGRES_BIN_PATH)
-        self.primary, self.standby = (self._new_server(name) for name in ("a", "b"))
+        self.folder = new_folder()
+        self.primary, self.standby = (new_server(self.folder, name) for name in ("a", "b"))
         self.primary.create()
         self.primary.start()
-
-    def _new_server(self, name: str) -> Server:
-        folder = self.folder / name
-        folder.mkdir()
-        if os.geteuid() == 0:
-            shutil.chown(folder, _USER)
-        return Server(folder)
 
     def add_standby(self, *, synchronous: bool) -> None:
         """Start the standby as a new copy of the primary."""
@@ -174,8 +187,7 @@ class Pair:
     def close(self) -> None:
         """Stop both servers, and remove them."""
         for server in (self.primary, self.standby):
-            if (server.folder / "data" / "postmaster.pid").exists():
-                server.stop()
+            server.stop_if_running()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

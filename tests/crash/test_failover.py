@@ -7,23 +7,19 @@ says how often the primary is killed.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 import memoranda
 from memoranda import LogForked, StoreReadOnly
 from tests.crash.postgres_pair import Pair
+from tests.crash.writing_clients import clients_of
 from tests.patience import wait_until
 
 pytestmark = pytest.mark.slow
-_CLIENTS = 3
 _FAILOVERS = int(os.environ.get("MEMORANDA_FAILOVERS", "3"))
 
 
@@ -34,78 +30,6 @@ def pair() -> Iterator[Pair]:
         yield servers
     finally:
         servers.close()
-
-
-class Client:
-    """A process that writes, and what it was told."""
-
-    def __init__(self, url: str, name: str) -> None:
-        self.name = name
-        self.commits: list[int] = []
-        """The commit of each number that was acknowledged."""
-        self.times: list[float] = []
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash.failover_client", url, name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[2],
-        )
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        with self._process.stdout as lines:
-            for line in lines:
-                number, commit_ts = map(int, line.split())
-                assert number == len(self.commits)
-                self.commits.append(commit_ts)
-                self.times.append(time.monotonic())
-
-    def wait_for_more(self, count: int = 5) -> None:
-        """Wait until more writes are acknowledged."""
-        goal = len(self.commits) + count
-        wait_until(lambda: len(self.commits) >= goal)
-
-    def stop(self) -> None:
-        """Let the process end after its last write."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        assert self._process.wait() == 0
-        self._reader.join()
-
-
-@contextmanager
-def clients_of(url: str) -> Iterator[list[Client]]:
-    """Run clients, and check what they leave."""
-    memoranda.open(url, embedder=None).close()
-    clients = [Client(url, f"client-{number}") for number in range(_CLIENTS)]
-    try:
-        for client in clients:
-            client.wait_for_more()
-        yield clients
-        for client in clients:
-            client.wait_for_more()
-    finally:
-        for client in clients:
-            client.stop()
-    check(url, clients)
-
-
-def check(url: str, clients: list[Client]) -> None:
-    """Check that every acknowledged write is in the log once, and that the log is whole."""
-    with memoranda.open(url, embedder=None) as store:
-        verification = store.verify(deep=True)
-        for client in clients:
-            events = [*store.replay(agent_id=client.name)]
-            values = [event.operations[0].value or {} for event in events]
-            numbers = [value["n"] for value in values]
-            assert numbers == [*range(len(numbers))], "nothing is lost or doubled"
-            acknowledged = [event.commit_ts for event in events[: len(client.commits)]]
-            assert acknowledged == client.commits
-            assert len(events) - len(client.commits) <= 1, "one write was perhaps on its way"
-        assert verification.commits >= sum(len(client.commits) for client in clients)
 
 
 def test_a_synchronous_standby_takes_over(pair: Pair) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from click.core import ParameterSource
@@ -73,6 +73,16 @@ class ServerLocation:
                 yield many
         else:
             raise InvalidInput("stores", "is missing: name the folder, or set MEMORANDA_STORES")
+
+    @contextmanager
+    def directory(self) -> Iterator[DatabaseCatalog]:
+        """Return the stores of the database, which may be on several servers."""
+        if self.database is None:
+            raise InvalidInput(
+                "stores", "is no database: servers have those of postgresql://host/database"
+            )
+        with self.catalog() as catalog:
+            yield cast("DatabaseCatalog", catalog)
 
     @contextmanager
     def existing_tokens(self) -> Iterator[TokenBook | None]:

@@ -216,14 +216,17 @@ def open_engine(
     read_only: bool = False,
     lock_wait_ms: int | None = None,
     shared: SharedThreads | None = None,
+    follow: bool = True,
 ) -> Engine:
     """Return the engine for a URL, without the components of a store.
 
-    With `migrate=False` a store of an older format is read as it is.
+    With `migrate=False` a store of an older format is read as it is. A database may say that a
+    store is on another server, which is opened then, unless `follow` is False.
     """
     if is_database_url(url):
         return _open_in_database(
             parse_database_url("url", url),
+            follow=follow,
             durability=durability,
             create=create,
             read_only=read_only,
@@ -248,13 +251,21 @@ def open_engine(
 def _open_in_database(url: DatabaseUrl, shared: SharedThreads | None, **options: Any) -> Engine:
     """Return the engine of a store in PostgreSQL, whose driver is loaded only here."""
     check_driver()
+    from memoranda.storage.postgres.directory import StoredElsewhere
     from memoranda.storage.postgres.engine import PostgresEngine
     from memoranda.storage.postgres.wakeups import DatabaseWakeups
 
-    wakeups = None
-    if shared is not None:
-        wakeups = shared.wakeups.setdefault(url.conninfo, DatabaseWakeups(url.conninfo))
-    return PostgresEngine(url, sqlite_queries=load_queries(), wakeups=wakeups, **options)
+    queries, follow = load_queries(), options.pop("follow", True)
+    while True:
+        wakeups = None
+        if shared is not None:
+            wakeups = shared.wakeups.setdefault(url.conninfo, DatabaseWakeups(url.conninfo))
+        try:
+            return PostgresEngine(
+                url, sqlite_queries=queries, wakeups=wakeups, follow=follow, **options
+            )
+        except StoredElsewhere as elsewhere:
+            url, follow = elsewhere.url, False
 
 
 def check_driver() -> None:

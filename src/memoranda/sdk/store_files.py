@@ -42,6 +42,8 @@ class StoreSummary(msgspec.Struct, frozen=True):
     owner: str | None = None
     """The server that has it open."""
     problem: str | None = None
+    server: str | None = None
+    """The server that it is on, if a database spreads its stores over several."""
 
 
 class RemovedStore(msgspec.Struct, frozen=True):

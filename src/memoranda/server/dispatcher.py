@@ -296,13 +296,18 @@ class Dispatcher:
                 if isinstance(call, Replay):
                     pages = replay_pages(calls, core, caller.grant, call)
                 else:
-                    check = partial(self.check_current, caller)
+                    check = partial(self._check_subscription, caller, opened)
                     pages = subscription_pages(
                         calls, core, caller.grant, call, self._wakeups, check
                     )
                 counted = self._counted_events(name, pages)
                 async with aclosing(self._stream(caller, admission, counted)) as stream:
                     yield stream
+
+    def _check_subscription(self, caller: Caller, opened: OpenStore) -> None:
+        """Raise if its caller may read no more, or is to begin again where the store is now."""
+        self.check_current(caller)
+        opened.check_current()
 
     async def _counted_events(
         self, name: str, pages: AsyncGenerator[EventPage, None]

@@ -67,6 +67,8 @@ _MIN_IDLE_CHECK_SECONDS = 0.1
 """How often idle stores are looked for in that time, and the least time between two looks."""
 _READERS = 1
 """Connections for reading that a store keeps while it is idle."""
+_LOST_RETRY_SECONDS = 0.1
+"""Seconds after which clients of a lost store ask again: it is open where it is by then."""
 _THREADS = 8
 """Stores that are opened or closed at a time; an outdated one may take minutes to open."""
 
@@ -128,8 +130,13 @@ class OpenStore:
 
     @property
     def is_lost(self) -> bool:
-        """Whether another server owns it by now, so that it is to be closed here."""
-        return self._owner is not None and self._owner.is_lost
+        """Whether it is elsewhere by now, or another server owns it: it is to be closed here."""
+        return self.core.engine.is_frozen or (self._owner is not None and self._owner.is_lost)
+
+    def check_current(self) -> None:
+        """Raise if the store is to be closed here: a stream that goes on must begin again."""
+        if self.is_lost:
+            raise _lost()
 
     def close(self) -> None:
         """Close the store and let others own it; called in a thread."""
@@ -210,6 +217,8 @@ class StoreSet:
         self._clock = SystemClock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         """By name; the least recently used first."""
+        self._retired: set[_Entry] = set()
+        """Lost stores that are still in use."""
         self._idle_check: asyncio.TimerHandle | None = None
         self._unpinned = asyncio.Event()
         """Set when a store is no longer pinned; closing waits for it."""
@@ -283,7 +292,7 @@ class StoreSet:
     @property
     def open_count(self) -> int:
         """How many stores are open, or being opened or closed."""
-        return sum(entry.has_place for entry in self._entries.values())
+        return sum(entry.has_place for entry in self._all())
 
     @property
     def max_open(self) -> int:
@@ -293,7 +302,7 @@ class StoreSet:
     def totals(self) -> StoreTotals:
         """Return what all stores have done since the server started, and have to do."""
         totals = self._closed_totals.copy_done()
-        for entry in self._entries.values():
+        for entry in self._all():
             if entry.store is not None:
                 totals.add(entry.store.core)
         return totals
@@ -333,15 +342,15 @@ class StoreSet:
         if self._idle_check is not None:
             self._idle_check.cancel()
         deadline = self._clock.monotonic() + seconds
-        while any(entry.pins for entry in self._entries.values()):
+        while any(entry.pins for entry in self._all()):
             self._unpinned.clear()
             try:
                 async with asyncio.timeout(deadline - self._clock.monotonic()):
                     await self._unpinned.wait()
             except TimeoutError:
                 break
-        while self._entries:
-            await _finished(*map(self._start_closing, self._entries.values()))
+        while entries := self._all():
+            await _finished(*map(self._start_closing, entries))
         await asyncio.to_thread(self._catalog.close)
         self._threads.shutdown(wait=False)
         await asyncio.to_thread(self._shared.close)
@@ -357,7 +366,10 @@ class StoreSet:
             if entry is None:
                 entry = self._entries[name] = _Entry(name)
                 entry.opening = self._start(self._open_entry(entry))
-            if entry.store is not None and entry.store.is_lost and not entry.pins:
+            if entry.store is not None and entry.store.is_lost and entry.closing is None:
+                if entry.pins:
+                    self._retire(entry)
+                    continue
                 self._start_closing(entry)
             if entry.closing is not None:  # it can be opened again once it is closed
                 await _finished(entry.closing)
@@ -388,7 +400,17 @@ class StoreSet:
             entry.used_at = self._clock.monotonic()
             if self._entries.get(entry.name) is entry:
                 self._entries.move_to_end(entry.name)
+            elif entry in self._retired:
+                self._start_closing(entry)
             self._unpinned.set()
+
+    def _retire(self, entry: _Entry) -> None:
+        """Close a lost store once nobody uses it; the next use of its name opens another one."""
+        self._remove(entry)
+        self._retired.add(entry)
+
+    def _all(self) -> list[_Entry]:
+        return [*self._entries.values(), *self._retired]
 
     def _unused(self) -> list[_Entry]:
         """Return the open stores that nobody uses, the least recently used first."""
@@ -498,6 +520,7 @@ class StoreSet:
             if entry.store is not None:
                 self._closed_totals.add_done(entry.store.core)
             self._remove(entry)
+            self._retired.discard(entry)
 
     def _remove(self, entry: _Entry) -> None:
         """Remove an entry; the next use of its name makes a new one."""
@@ -536,6 +559,12 @@ class StoreSet:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # those who wait get it; if nobody does, it is not a defect
+
+
+def _lost() -> StoreBusy:
+    error = StoreBusy("the store is served elsewhere by now: try again shortly")
+    error.retry_after = _LOST_RETRY_SECONDS
+    return error
 
 
 def _no_jobs(_: str) -> Sequence[JobStatus]:

@@ -211,6 +211,8 @@ class Engine(Protocol):
 
     read_only: bool
     """Whether the engine refuses every write."""
+    is_frozen: bool
+    """Whether a write has met a store that takes none here, since it is moved elsewhere."""
     commit_seconds: Histogram
     """How long the storage took to make each write transaction durable."""
     purge_waits: bool

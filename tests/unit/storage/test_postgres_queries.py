@@ -24,6 +24,7 @@ CATALOG = frozenset(
     | {"citus_copy", "citus_distribute", "citus_in_sequence", "citus_tables", "citus_there"}
     | {"format_distribute"}
     | {"format_set", "heads_set_format", "schema_lock", "sizes", "table_there", "lock_wait"}
+    | {"server_list", "server_put", "server_remove"}
     | {"head_add", "server_time", "store_add", "store_find", "store_list", "store_tables"}
     | {"table_rows", "table_rows_delete"}
 )

@@ -5,12 +5,21 @@ from __future__ import annotations
 import click
 
 from memoranda.cli.options import ArgumentGroup, Target, takes_store
-from memoranda.cli.output import plural, write_json
+from memoranda.cli.output import plural, safe, takes_wide, write_json
+from memoranda.cli.render.table import write_table
+from memoranda.cli.server_location import ServerLocation, takes_stores
+
+takes_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(cls=ArgumentGroup)
 def postgres() -> None:
-    """Distribute the stores of a PostgreSQL database."""
+    """Spread the stores of a PostgreSQL database over several servers.
+
+    Either the database is distributed by Citus, or it is a directory of stores in other databases:
+    each added server has one. New stores are made on the server with the fewest, and `memoranda
+    stores move` moves a store.
+    """
 
 
 @postgres.command()
@@ -34,3 +43,57 @@ def distribute(target: Target) -> None:
     tables = plural(len(distribution.distributed), "table")
     copied = plural(len(distribution.copied), "small table")
     click.echo(f"Distributed {tables} by store, and copied {copied} to every node.")
+
+
+@postgres.command()
+@takes_wide
+@takes_json
+@takes_stores
+def servers(location: ServerLocation, *, as_json: bool) -> None:
+    """List the servers that stores can be on, with the number of stores on each.
+
+    'home' is the database of --stores, which knows where every store is.
+    """
+    with location.directory() as directory:
+        rows = [
+            {"server": server.name, "database": server.url.name, "stores": server.stores}
+            for server in directory.servers()
+        ]
+    if as_json:
+        for row in rows:
+            write_json(row)
+    else:
+        write_table(rows)
+
+
+@postgres.command("add-server")
+@click.argument("name", metavar="NAME")
+@click.argument("url", metavar="URL")
+@takes_json
+@takes_stores
+def add_server(location: ServerLocation, *, name: str, url: str, as_json: bool) -> None:
+    """Add a server, by a short NAME and the URL of a database, or give it another URL.
+
+    The database gets the tables of Memoranda if it has none. The URL is kept in the database of
+    --stores, with its password if it has one.
+    """
+    with location.directory() as directory:
+        directory.put_server(name, url)
+    if as_json:
+        write_json({"server": name})
+    else:
+        click.echo(f"Added {safe(name)}.")
+
+
+@postgres.command("remove-server")
+@click.argument("name", metavar="NAME")
+@takes_json
+@takes_stores
+def remove_server(location: ServerLocation, *, name: str, as_json: bool) -> None:
+    """Remove a server that no store is on any more; its database stays."""
+    with location.directory() as directory:
+        directory.remove_server(name)
+    if as_json:
+        write_json({"server": name})
+    else:
+        click.echo(f"Removed {safe(name)}.")

@@ -58,5 +58,5 @@ class Patience:
 
 
 def _retry_after(error: MemorandaError) -> float | None:
-    seconds = getattr(error, "retry_after", None) if isinstance(error, StoreBusy) else None
+    seconds = error.retry_after if isinstance(error, StoreBusy) else None
     return None if seconds is None else float(max(seconds, 0.0))

@@ -45,7 +45,7 @@ def status_of(error: MemorandaError) -> tuple[grpc.StatusCode, str, Metadata]:
         return code, text, ()
     metadata: Metadata = ((ERROR_KEY, _encoded(error)),)
     if isinstance(error, StoreBusy):
-        seconds = getattr(error, "retry_after", BUSY_SECONDS)
+        seconds = BUSY_SECONDS if error.retry_after is None else error.retry_after
         metadata = (*metadata, (PUSHBACK_KEY, str(max(1, round(seconds * 1000)))))
     return code, text, metadata
 

@@ -111,6 +111,6 @@ def _headers(error: MemorandaError) -> Headers:
     if isinstance(error, Unauthenticated):
         return [(b"www-authenticate", b'Bearer realm="memoranda"')]
     if isinstance(error, (StoreBusy, Unavailable)):
-        seconds = getattr(error, "retry_after", BUSY_SECONDS)
+        seconds = getattr(error, "retry_after", None) or BUSY_SECONDS
         return [(b"retry-after", str(max(1, math.ceil(seconds))).encode())]
     return []

@@ -19,7 +19,7 @@ class StoreRow(msgspec.Struct, frozen=True):
     token: str
     """Names the files beside the database."""
     location: str | None = None
-    """The URL of a store in another database; None: its rows are in this one."""
+    """The server whose database has its rows (`directory.py`); None: they are in this one."""
 
 
 class StoreCatalog:
@@ -33,26 +33,58 @@ class StoreCatalog:
         while (row := self._session.find("store_find", name)) is None:
             if not create:
                 raise NotFound(f"there is no store {short_repr(name)} in the database")
-            self._insert(name)
+            self._insert(_new_id(), name)
         return StoreRow(*row)
+
+    def find_id(self, store_id: int) -> StoreRow | None:
+        """Return the store with an id, if it is there."""
+        row = self._session.find("store_of_id", store_id=store_id)
+        return None if row is None else StoreRow(*row)
+
+    def has_rows(self, store_id: int) -> bool:
+        """Say whether the rows of a store are here, and not only its name."""
+        return self._session.find("store_stamp", store_id=store_id) is not None
 
     def list(self) -> list[StoreRow]:
         """Return all stores, in the order of their names."""
         return [StoreRow(*row) for row in self._session.rows("store_list")]
 
-    def create(self, field: str, name: str) -> None:
-        """Add an empty store; raise `InvalidInput` if the name is taken."""
-        if not self._insert(name):
-            raise _taken(field, name)
+    def create(self, field: str, name: str, location: str | None = None) -> StoreRow:
+        """Add an empty store; raise `InvalidInput` if the name is taken.
 
-    def _insert(self, name: str) -> bool:
-        ids = SystemIds()
-        store_id = int.from_bytes(ids.entropy(8)) >> 1
+        If it is on a server, only its name is added here.
+        """
+        if not self._insert(_new_id(), name, location):
+            raise _taken(field, name)
+        return self.find(name)
+
+    def adopt(self, store: StoreRow) -> None:
+        """Make place for the rows of a store that another database has, under the same id."""
+        if not self._insert(store.store_id, store.name):
+            row = self.find_id(store.store_id)
+            if row is None:
+                raise _taken("name", store.name)
+            if row.name != store.name:  # it was here before, and was renamed elsewhere
+                self.rename(row, store.name)
+            self.make_place(row)
+
+    def make_place(self, store: StoreRow) -> None:
+        """Let a store that has a name here take writes, too."""
+        self._session.find("head_add", store.store_id, FORMAT)
+        self.freeze(store.store_id, None)
+
+    def _insert(self, store_id: int, name: str, location: str | None = None) -> bool:
+        token = SystemIds().unique()
         with self._session.transaction():
-            if self._session.find("store_add", store_id, name, ids.unique()) is None:
+            if self._session.find("store_add", store_id, name, token, location) is None:
                 return False
-            self._session.find("head_add", store_id, FORMAT)
+            if location is None:
+                self._session.find("head_add", store_id, FORMAT)
         return True
+
+    def freeze(self, store_id: int, reason: str | None) -> None:
+        """Let a store take no more writes, or with None let it take them again."""
+        self._session.find("head_freeze", reason, _new_id(), store_id=store_id)
 
     def rename(self, store: StoreRow, new: str) -> None:
         """Give a store another name; programs that have it open go on."""
@@ -65,9 +97,31 @@ class StoreCatalog:
     def remove(self, store: StoreRow) -> None:
         """Delete every row of a store; its id is not used again."""
         with self._session.transaction():
-            self._session.find("store_lock", store_id=store.store_id)
-            for (table,) in self._session.rows("store_tables"):
+            self._delete_rows(store)
+
+    def _delete_rows(self, store: StoreRow, *, but: str = "") -> None:
+        self._session.find("store_lock", store_id=store.store_id)
+        for (table,) in self._session.rows("store_tables"):
+            if table != but:
                 self._session.find("table_rows_delete", table=table, store_id=store.store_id)
+
+    def remove_moved(self, store: StoreRow, *, keep_name: bool) -> bool:
+        """Delete the rows of a store that is elsewhere by now, unless a server has it open here.
+
+        With `keep_name` the store is still known here. Its index on disk belongs to nobody then.
+        """
+        with self._session.transaction():
+            self._session.find("store_lock", store_id=store.store_id)
+            now = self._session.server_time()
+            if self._session.find("owner_read", now, store_id=store.store_id) is not None:
+                return False
+            self._delete_rows(store, but="store" if keep_name else "")
+            self._session.find("store_token_renew", SystemIds().unique(), store_id=store.store_id)
+            return True
+
+
+def _new_id() -> int:
+    return int.from_bytes(SystemIds().entropy(8)) >> 1
 
 
 def _taken(field: str, name: str) -> InvalidInput:

@@ -46,6 +46,8 @@ from memoranda.storage.postgres.catalog import StoreCatalog
 from memoranda.storage.postgres.connection import Connection, Undone, connect, is_outdated
 from memoranda.storage.postgres.copy_to_file import copy_rows
 from memoranda.storage.postgres.database_url import DatabaseUrl
+from memoranda.storage.postgres.directory import Directory, StoredElsewhere
+from memoranda.storage.postgres.head import StoreFrozen
 from memoranda.storage.postgres.lease import read_owner
 from memoranda.storage.postgres.optimistic import OptimisticWriter, Outdated
 from memoranda.storage.postgres.replica import Position, ReplicaPool, read_position
@@ -99,6 +101,7 @@ class PostgresEngine:
     """A store in a PostgreSQL database."""
 
     path: Path | None = None
+    is_frozen = False
 
     def __init__(
         self,
@@ -110,7 +113,9 @@ class PostgresEngine:
         read_only: bool = False,
         lock_wait_ms: int | None = None,
         wakeups: DatabaseWakeups | None = None,
+        follow: bool = True,
     ) -> None:
+        """Open a store; raise `StoredElsewhere` if it is on another server, and `follow`."""
         durability = plain_text("durability", durability)
         if durability not in _DURABILITIES:
             raise errors.InvalidInput(
@@ -145,6 +150,8 @@ class PostgresEngine:
             # Citus takes no statement that adds rows to several tables: each has its own there.
             self._is_distributed = schema.is_distributed
             row = StoreCatalog(session).find(url.store, create=create and not read_only)
+            if follow and row.location is not None:
+                raise StoredElsewhere(Directory(session, url).url_of(row))
             self._store_id, self._token = row.store_id, row.token
             folder = url.index or _cache_folder()
             self._side = SideIndex(folder / f"{self._token}.db", sqlite_queries)
@@ -330,6 +337,9 @@ class PostgresEngine:
             writer = self._current_writer()
             result = work(writer)
             self._commit(writer)
+        except StoreFrozen:
+            self.is_frozen = True
+            raise
         finally:
             self._writing = False
             self._end_write()

@@ -5,9 +5,16 @@ from __future__ import annotations
 from memoranda.errors import StoreBusy, UnsupportedFormat
 from memoranda.storage.sqlite.schema import FORMAT
 
+_RETRY_SECONDS = 0.1
+"""Seconds after which clients of a server try again: it has found where the store is by then."""
+
 
 class StoreFrozen(StoreBusy):
     """The store takes no writes here at the moment, or no more. Try again shortly."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the store takes no writes here: {reason}; try again shortly")
+        self.retry_after = _RETRY_SECONDS
 
 
 def check_head(number: int, frozen: str | None) -> None:
@@ -18,4 +25,4 @@ def check_head(number: int, frozen: str | None) -> None:
             "was migrated; close the store, upgrade Memoranda, and open it again"
         )
     if frozen is not None:
-        raise StoreFrozen(f"the store takes no writes here: {frozen}; try again shortly")
+        raise StoreFrozen(frozen)

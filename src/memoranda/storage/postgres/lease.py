@@ -7,7 +7,8 @@ seconds.
 
 A lease keeps servers from working against each other; commits are right without it. A holder that
 could not extend its lease in time goes on if nobody else has taken it, and else knows that it is
-lost.
+lost. A store that is moved to another database has no owner in the old one: its lease is not
+extended.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from contextlib import closing
 
 import msgspec
 
-from memoranda.errors import MemorandaError, StoreBusy
+from memoranda.errors import MemorandaError, NotFound, StoreBusy
 from memoranda.model.ids import SystemIds
 from memoranda.storage.owner_lock import Owner, this_process
+from memoranda.storage.postgres.head import check_head
 from memoranda.storage.postgres.session import Session, open_session
 
 LEASE_SECONDS = 15.0
@@ -56,8 +58,29 @@ class LeaseKeeper:
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
 
+    @property
+    def holder(self) -> str:
+        """What the leases of this process are known by."""
+        return self._holder
+
     def acquire(self, session: Session, store_id: int, name: str, address: str) -> Lease:
-        """Become the owner of a store; raise `StoreBusy` with the present owner if there is one."""
+        """Become the owner of a store; raise `StoreBusy` with the present owner if there is one.
+
+        A store that takes no writes here, since it is being moved, gets no owner.
+        """
+        with session.transaction():
+            row = session.find("store_lock", store_id=store_id)
+            if row is None:
+                raise NotFound(f"{name} was removed from its database")
+            _, number, frozen = row
+            check_head(number, frozen)
+            return self._acquire(session, store_id, name, address)
+
+    def acquire_move(self, session: Session, store_id: int, name: str, address: str) -> Lease:
+        """Become the only one who moves a store; raise `StoreBusy` if another process does."""
+        return self._acquire(session, -store_id, f"the move of {name}", address)
+
+    def _acquire(self, session: Session, store_id: int, name: str, address: str) -> Lease:
         now = session.server_time()
         process = msgspec.json.encode(this_process(address)).decode()
         until = now + int(self._seconds * _MICROSECONDS)

@@ -283,13 +283,58 @@ ORDER BY own.table_name = 'store', own.table_name
 DELETE FROM memoranda.TABLE_NAME WHERE store_id = :store_id
 
 -- name: store_add
--- Add a store; nothing happens if another process adds one at the same time.
-INSERT INTO memoranda.store (store_id, name, token) VALUES (:id, :name, :token)
+-- Add a store; nothing happens if there is one of this name or id already.
+INSERT INTO memoranda.store (store_id, name, token, location)
+VALUES (:id, :name, :token, :location)
 ON CONFLICT DO NOTHING RETURNING store_id
 
+-- name: store_of_id
+-- Find a store by its id.
+SELECT store.store_id, store.name, store.token, store.location
+FROM memoranda.store AS store WHERE store.store_id = :store_id
+
+-- name: store_place
+-- Note on which server a store is from now on, if its mover still has the lease of the move.
+UPDATE memoranda.store AS store SET location = :location
+WHERE store.store_id = :store_id AND EXISTS (
+    SELECT 1 FROM memoranda.owner AS owner
+    WHERE owner.store_id = -CAST(:store_id AS BIGINT) AND owner.holder = :holder
+)
+RETURNING store.store_id
+
+-- name: store_token_renew
+-- Let files beside the database that belong to the store be those of another name.
+UPDATE memoranda.store AS store SET token = :token WHERE store.store_id = :store_id
+
 -- name: head_add
--- Add the row that the writers of a new store lock.
+-- Add the row that the writers of a new store lock, unless it is there.
 INSERT INTO memoranda.head (store_id, stamp, format) VALUES (:id, 0, :format)
+ON CONFLICT DO NOTHING
+
+-- name: head_freeze
+-- Let a store take no more writes, and say why; with NULL it takes them again. Every writer notices,
+-- since the stamp is another one.
+UPDATE memoranda.head AS head SET frozen = CAST(:reason AS TEXT), stamp = :stamp
+WHERE head.store_id = :store_id RETURNING head.store_id
+
+-- name: server_list
+-- List the servers that stores are spread over, with the number of stores that are on each.
+SELECT
+    server.name, server.url,
+    (SELECT COUNT(*) FROM memoranda.store AS store WHERE store.location = server.name)
+FROM memoranda.server AS server ORDER BY server.name
+
+-- name: server_put
+-- Add a server, or give it another URL.
+INSERT INTO memoranda.server (name, url) VALUES (:name, :url)
+ON CONFLICT (name) DO UPDATE SET url = EXCLUDED.url
+
+-- name: server_remove
+-- Remove a server that no store is on.
+DELETE FROM memoranda.server AS server
+WHERE server.name = :name
+    AND NOT EXISTS (SELECT 1 FROM memoranda.store AS store WHERE store.location = server.name)
+RETURNING server.name
 
 -- name: server_time
 -- Read the clock of the server, in microseconds since 1970.
@@ -305,9 +350,13 @@ WHERE owner.expires_at <= :now
 RETURNING owner.store_id
 
 -- name: owner_renew
--- Stay the owner of a store; no row is returned if another one has become it.
+-- Stay the owner of a store; no row is returned if another one has become it, or if the store takes
+-- no writes here.
 UPDATE memoranda.owner AS owner SET expires_at = :expires_at
-WHERE owner.store_id = :store_id AND owner.holder = :holder
+WHERE owner.store_id = :store_id AND owner.holder = :holder AND NOT EXISTS (
+    SELECT 1 FROM memoranda.head AS head
+    WHERE head.store_id = :store_id AND head.frozen IS NOT NULL
+)
 RETURNING owner.store_id
 
 -- name: owner_release

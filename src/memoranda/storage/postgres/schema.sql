@@ -12,8 +12,8 @@ CREATE TABLE memoranda.format (
 );
 
 -- The stores by name; an id is drawn by chance and never used again. `token` is random: files beside
--- the database are named by it. `location` is the URL of a store that is in another database; NULL: its
--- rows are here.
+-- the database are named by it. `location` is the server whose database has the rows of a store, under
+-- the same id; NULL: they are here.
 CREATE TABLE memoranda.store (
     store_id BIGINT NOT NULL PRIMARY KEY,
     name TEXT COLLATE "C" NOT NULL UNIQUE,
@@ -33,7 +33,8 @@ CREATE TABLE memoranda.head (
 );
 
 -- Which server process has a store open for others, and until when unless it says so again, in
--- microseconds since 1970. `holder` is random.
+-- microseconds since 1970. `holder` is random. Whoever moves a store to another database has a row of
+-- the store's negative id meanwhile.
 CREATE TABLE memoranda.owner (
     store_id BIGINT NOT NULL PRIMARY KEY,
     holder TEXT COLLATE "C" NOT NULL,
@@ -41,7 +42,8 @@ CREATE TABLE memoranda.owner (
     expires_at BIGINT NOT NULL
 );
 
--- The databases that new stores are spread over; without any, they are made in this one.
+-- The other databases that stores of this one can be in; new stores are spread over them, and without
+-- any they are made here.
 CREATE TABLE memoranda.server (
     name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     url TEXT COLLATE "C" NOT NULL

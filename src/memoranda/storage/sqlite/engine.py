@@ -166,6 +166,8 @@ Result = TypeVar("Result")
 class SqliteEngine(StoreFile):
     """A store in one file, or in memory for as long as the engine lives."""
 
+    is_frozen = False
+
     def __init__(
         self,
         path: Path | None,
