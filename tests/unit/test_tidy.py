@@ -82,6 +82,35 @@ def test_sql_stands_in_sql_files() -> None:
     assert names == []
 
 
+SQLITE_WORDS = re.compile(
+    r"\b(sqlite_\w+|pragma|json_\w+|rowid|zeroblob|glob|indexed by|without rowid|vacuum|typeof|"
+    r"insert or \w+|data_version|bm25|match|ifnull|instr|julianday|strftime|last_insert_\w+)\b",
+    re.IGNORECASE,
+)
+INDEX_QUERIES = re.compile(r"\b(words|words_content|word_count)\b")
+"""The full-text index is SQLite's on every engine: in the file itself, or in a file beside."""
+
+
+def test_shared_queries_have_no_word_of_sqlite() -> None:
+    from memoranda.storage import query_loader
+
+    for folder in ("audit", "graph", "log", "memory", "search", "state"):
+        for name, text in query_loader.load(f"memoranda.{folder}").items():
+            if not INDEX_QUERIES.search(text):
+                assert SQLITE_WORDS.findall(text) == [], name
+
+
+def test_only_the_composition_root_names_an_engine() -> None:
+    """Nothing else above storage knows a library or a module of one, nor its queries' dialect."""
+    word = re.compile(r"\b(apsw|sqlite3|psycopg|json_each|PRAGMA|rowid)\b")
+    strangers = {
+        path.relative_to(SOURCE).as_posix()
+        for path, text in texts().items()
+        if "storage" not in path.parts and word.search(re.sub(r'"""[\s\S]*?"""|#.*', "", text))
+    }
+    assert strangers == {"memoranda/sdk/open.py"}
+
+
 def test_every_query_is_used_and_every_used_one_is_there() -> None:
     from memoranda.sdk.open import load_queries
     from memoranda.storage import query_loader

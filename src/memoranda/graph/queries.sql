@@ -642,7 +642,7 @@ SELECT 1 FROM graph_statement WHERE private > 0 AND private = :scope_id LIMIT 1
 -- name: graph_nodes_private
 -- Return the nodes that only private statements mention. Other names for the same entity count too.
 SELECT node.id
-FROM json_each(:ids) AS item JOIN graph_node AS node ON node.id = item.value
+FROM EACH(:ids) AS item JOIN graph_node AS node ON node.id = item.value
 WHERE EXISTS (
         SELECT 1 FROM graph_statement AS statement
         WHERE statement.private > 0 AND statement.private = node.scope_id
@@ -663,7 +663,7 @@ WHERE EXISTS (
 -- name: graph_assertions_beside_private
 -- Return the assertions of other agents in scopes that have private statements.
 SELECT statement.assertion_id
-FROM json_each(:ids) AS item
+FROM EACH(:ids) AS item
 JOIN graph_statement AS statement ON statement.assertion_id = item.value AND statement.asserts = 1
 JOIN graph_node AS subject ON subject.id = statement.subject
 JOIN scope ON scope.id = subject.scope_id
@@ -674,7 +674,7 @@ WHERE scope.agent_id <> :viewer AND EXISTS (
 -- name: graph_assertions_private
 -- Return the assertions that are private to agents other than the viewer.
 SELECT statement.assertion_id
-FROM json_each(:ids) AS item
+FROM EACH(:ids) AS item
 JOIN graph_statement AS statement ON statement.assertion_id = item.value AND statement.private > 0
 JOIN scope ON scope.id = statement.private
 WHERE scope.agent_id <> :viewer
@@ -945,4 +945,4 @@ SELECT
     item.value,
     (SELECT MAX(assertion_id) FROM graph_statement WHERE assertion_id < item.value),
     (SELECT MIN(assertion_id) FROM graph_statement WHERE assertion_id > item.value)
-FROM json_each(:ids) AS item
+FROM EACH(:ids) AS item

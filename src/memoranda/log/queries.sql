@@ -148,14 +148,14 @@ SELECT id FROM scope WHERE agent_id = :agent_id
 
 -- name: scopes_of_namespaces
 -- Return every scope of some namespaces, and of those in a range.
-SELECT scope.id FROM json_each(:namespaces) AS item JOIN scope ON scope.namespace = item.value
+SELECT scope.id FROM EACH(:namespaces) AS item JOIN scope ON scope.namespace = item.value
 UNION
 SELECT id FROM scope WHERE namespace >= :first AND namespace < :end
 
 -- name: commits_of_scopes
 -- Return the commits that touched any of some scopes.
 SELECT event_scope.commit_ts
-FROM json_each(:scope_ids) AS item JOIN event_scope ON event_scope.scope_id = item.value
+FROM EACH(:scope_ids) AS item JOIN event_scope ON event_scope.scope_id = item.value
 
 -- name: public_keys_of_agent
 -- Return the commits that trusted a key of an agent.
@@ -453,15 +453,6 @@ SELECT commit_ts, position FROM blob WHERE commit_ts > :after AND commit_ts <= :
 SELECT commit_ts FROM blob
 WHERE commit_ts < 1 OR commit_ts > (SELECT COALESCE(MAX(commit_ts), 0) FROM event)
 ORDER BY commit_ts LIMIT 1
-
--- name: event_salts_without_effect
--- Return the salts of transactions that changed nothing, if the request's salt is not zero.
--- It is the first of two, or in chain version 2 the second of two behind one byte.
-SELECT commit_ts, salts FROM event
-WHERE LENGTH(operations) = 1 AND CASE LENGTH(salts)
-    WHEN 2 * :size THEN SUBSTR(salts, 1, :size)
-    ELSE SUBSTR(salts, 2 + :size, :size)
-END <> ZEROBLOB(:size)
 
 -- name: event_salts_without_effect_page
 -- Return a page of the salts of transactions that changed nothing.

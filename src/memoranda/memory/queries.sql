@@ -68,7 +68,7 @@ WHERE dependent.memory_id = :memory_id AND notice.note IS NOT NULL
 -- List the notices about what operations made that were closed with a note, and the commits that
 -- closed them. Each place is a commit and a position.
 SELECT memory.memory_id, notice.resolved_commit
-FROM json_each(:places) AS item
+FROM EACH(:places) AS item
 JOIN notice ON notice.dependent IS NULL AND notice.dependent_commit = item.value ->> 0
     AND notice.dependent_position = item.value ->> 1
 JOIN memory ON memory.id = notice.memory
@@ -79,7 +79,7 @@ WHERE notice.note IS NOT NULL
 SELECT
     memory.memory_id, memory.namespace, memory.agent_id, memory.private, notice.dependent_commit,
     notice.dependent_position
-FROM json_each(:places) AS item
+FROM EACH(:places) AS item
 JOIN notice ON notice.dependent IS NULL AND notice.dependent_commit = item.value ->> 0
     AND notice.dependent_position = item.value ->> 1
 JOIN memory ON memory.id = notice.memory
@@ -178,7 +178,7 @@ WHERE member.digest = :digest
     AND (member.namespace = :namespace OR member.namespace >= :children)
     AND (member.namespace, member.memory) > (:after_namespace, :after)
     AND NOT EXISTS (
-        SELECT 1 FROM json_each(:others) AS item
+        SELECT 1 FROM EACH(:others) AS item
         WHERE NOT EXISTS (
             SELECT 1 FROM memory_member AS other
             WHERE other.digest = item.value AND other.namespace = member.namespace
@@ -682,7 +682,7 @@ dispensable AS MATERIALIZED (
     SELECT id FROM brief
     WHERE kind = '' OR (
         (namespace = :namespace OR (namespace >= :children AND namespace < :end))
-        AND memory_id NOT IN (SELECT value FROM json_each(:spared))
+        AND memory_id NOT IN (SELECT value FROM EACH(:spared))
         AND NOT EXISTS (SELECT 1 FROM notice WHERE notice.memory = brief.id)
     )
 ),
@@ -706,12 +706,12 @@ SELECT transcript.transcript_id
 FROM transcript
 WHERE LENGTH(transcript.digest) > 0 AND transcript.expires_at <= :now
     AND (namespace = :namespace OR (namespace >= :children AND namespace < :end))
-    AND transcript_id NOT IN (SELECT value FROM json_each(:spared))
+    AND transcript_id NOT IN (SELECT value FROM EACH(:spared))
     AND NOT EXISTS (
         SELECT 1
         FROM citation JOIN memory ON memory.id = citation.memory
         WHERE citation.transcript = transcript.id
-            AND memory.memory_id NOT IN (SELECT value FROM json_each(:swept_ids))
+            AND memory.memory_id NOT IN (SELECT value FROM EACH(:swept_ids))
             AND (
                 SELECT kind FROM memory_state
                 WHERE memory = memory.id ORDER BY commit_ts DESC, position DESC LIMIT 1
@@ -879,13 +879,13 @@ ORDER BY first.commit_ts, first.position LIMIT 1
 -- name: memories_hidden
 -- List which of these memories are private to another agent.
 SELECT memory.memory_id
-FROM json_each(:memory_ids) AS requested JOIN memory ON memory.memory_id = requested.value
+FROM EACH(:memory_ids) AS requested JOIN memory ON memory.memory_id = requested.value
 WHERE memory.private = 1 AND memory.agent_id <> :viewer
 
 -- name: transcripts_hidden
 -- List which of these transcripts a reader may not see: none, unless its coverage leaves some out.
 SELECT transcript_id FROM transcript
-WHERE transcript_id IN (SELECT value FROM json_each(:transcript_ids)) AND 1 = 0
+WHERE transcript_id IN (SELECT value FROM EACH(:transcript_ids)) AND 1 = 0
 
 -- name: memory_ids
 -- List the ids of memories in a range that the viewer may see, notices included.
@@ -912,7 +912,7 @@ SELECT
     item.value,
     (SELECT MAX(memory_id) FROM memory WHERE memory_id < item.value),
     (SELECT MIN(memory_id) FROM memory WHERE memory_id > item.value)
-FROM json_each(:ids) AS item
+FROM EACH(:ids) AS item
 
 -- name: transcript_neighbours
 -- Return the ids just before and just after each of some transcripts' ids.
@@ -920,4 +920,4 @@ SELECT
     item.value,
     (SELECT MAX(transcript_id) FROM transcript WHERE transcript_id < item.value),
     (SELECT MIN(transcript_id) FROM transcript WHERE transcript_id > item.value)
-FROM json_each(:ids) AS item
+FROM EACH(:ids) AS item

@@ -60,6 +60,7 @@ from memoranda.storage.postgres.database_url import (
     parse_replica_url,
 )
 from memoranda.storage.server_url import is_server_url
+from memoranda.storage.sqlite.connection import with_lists
 from memoranda.storage.sqlite.engine import SqliteEngine
 from memoranda.storage.store_url import path_of
 
@@ -384,7 +385,7 @@ def open_without_workers(
 
 def load_queries() -> dict[str, str]:
     """Return every named query of a store on SQLite."""
-    return query_loader.load(
+    queries = query_loader.load(
         "memoranda.log",
         "memoranda.state",
         "memoranda.memory",
@@ -393,6 +394,7 @@ def load_queries() -> dict[str, str]:
         "memoranda.search",
         "memoranda.storage.sqlite",
     )
+    return {name: with_lists(text) for name, text in queries.items()}
 
 
 def assemble(

@@ -116,16 +116,6 @@ DELETE FROM vector
 -- Find any vector.
 SELECT passage FROM vector LIMIT 1
 
--- name: vectors_generation
--- Read the generation of the vectors; of a damaged row, one that no counter has reached.
-SELECT CASE WHEN json_valid(value) THEN COALESCE((value ->> 2) + 0, 0) ELSE 1 << 40 END
-FROM meta WHERE name = :name
-
--- name: vectors_restart
--- Increment the generation after all vectors were deleted, which invalidates caches.
-UPDATE meta SET value = json_set(value, '$[2]', (value ->> 2) + 1)
-WHERE name = 'vectors' AND json_valid(value) AND json_array_length(value) > 2
-
 -- name: namespaces_written
 -- List the namespaces that were ever written to.
 SELECT DISTINCT namespace FROM scope ORDER BY namespace
@@ -200,12 +190,6 @@ SELECT MAX(erasure) FROM erased
 SELECT event.commit_ts, to_index.commit_ts IS NOT NULL
 FROM event LEFT JOIN to_index ON to_index.commit_ts = event.commit_ts
 WHERE event.commit_ts > :after ORDER BY event.commit_ts LIMIT :limit
-
--- name: index_strays
--- Count vectors and tokens without a document.
-SELECT
-    (SELECT COUNT(*) FROM vector WHERE passage NOT IN (SELECT id FROM passage)),
-    (SELECT COUNT(*) FROM words WHERE rowid NOT IN (SELECT id FROM passage))
 
 -- name: index_queue_strays
 -- Count queued commits without an event.

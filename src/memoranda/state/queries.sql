@@ -204,7 +204,7 @@ ORDER BY
 -- name: state_because_cited
 -- List those of some memories and transcripts that a current value cites.
 SELECT DISTINCT because.target
-FROM json_each(:names) AS name
+FROM EACH(:names) AS name
 JOIN state_because AS because ON because.kind IN (2, 4) AND because.target = name.value
 
 -- name: state_because_of_old_versions
@@ -232,13 +232,13 @@ WHERE scope_id = :scope_id AND name = :name AND commit_ts = :commit_ts
 -- name: state_references_to_scopes
 -- List the commits in which values cite any key of some scopes.
 SELECT reference.commit_ts
-FROM json_each(:scope_ids) AS item
+FROM EACH(:scope_ids) AS item
 JOIN state_reference AS reference ON reference.scope_id = item.value
 
 -- name: state_references_to_names
 -- List the commits in which values cite some names of a scope.
 SELECT reference.commit_ts
-FROM json_each(:names) AS item
+FROM EACH(:names) AS item
 JOIN state_reference AS reference
     ON reference.scope_id = :scope_id AND reference.name = item.value
 

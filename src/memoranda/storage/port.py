@@ -64,7 +64,8 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 class Reader(Protocol):
     """A connection that reads.
 
-    A list or tuple parameter stands for a JSON array, which a query reads with `json_each`.
+    A list or tuple is a parameter, too: a query reads it as rows, `FROM EACH(:ids) AS item`, whose
+    column is `value`. Elements that are lists themselves are read with `item.value ->> 0`.
     """
 
     @property

@@ -6,6 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,12 @@ def closing_on_error(database: apsw.Connection) -> Iterator[None]:
     finally:
         if not usable:
             database.close()
+
+
+@cache
+def with_lists(query: str) -> str:
+    """Return a query of the port for SQLite: the rows of a list are those of a JSON array."""
+    return query.replace("EACH(:", "json_each(:")
 
 
 def _encode_list(_: apsw.Cursor, __: int, value: object) -> str:

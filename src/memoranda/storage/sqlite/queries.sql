@@ -1,5 +1,5 @@
 -- Queries that depend on SQLite. Queries that every engine shares are beside the code that uses
--- them. A list is a parameter, which the connection binds as a JSON array for json_each. OPEN_END is
+-- them, and call a list EACH. Here it is json_each: the connection binds a JSON array. OPEN_END is
 -- the end of an open interval; the loader replaces it by its value.
 
 -- name: begin
@@ -1278,3 +1278,28 @@ SELECT passage.id, words.own, words.before, words.after
 FROM json_each(:sources) AS item
 JOIN passage ON passage.source = item.value
 JOIN words ON words.rowid = passage.id
+
+-- name: event_salts_without_effect
+-- Return the salts of transactions that changed nothing, if the request's salt is not zero.
+-- It is the first of two, or in chain version 2 the second of two behind one byte.
+SELECT commit_ts, salts FROM event
+WHERE LENGTH(operations) = 1 AND CASE LENGTH(salts)
+    WHEN 2 * :size THEN SUBSTR(salts, 1, :size)
+    ELSE SUBSTR(salts, 2 + :size, :size)
+END <> ZEROBLOB(:size)
+
+-- name: vectors_generation
+-- Read the generation of the vectors; of a damaged row, one that no counter has reached.
+SELECT CASE WHEN json_valid(value) THEN COALESCE((value ->> 2) + 0, 0) ELSE 1 << 40 END
+FROM meta WHERE name = :name
+
+-- name: vectors_restart
+-- Increment the generation after all vectors were deleted, which invalidates caches.
+UPDATE meta SET value = json_set(value, '$[2]', (value ->> 2) + 1)
+WHERE name = 'vectors' AND json_valid(value) AND json_array_length(value) > 2
+
+-- name: index_strays
+-- Count vectors and tokens without a document.
+SELECT
+    (SELECT COUNT(*) FROM vector WHERE passage NOT IN (SELECT id FROM passage)),
+    (SELECT COUNT(*) FROM words WHERE rowid NOT IN (SELECT id FROM passage))
