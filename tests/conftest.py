@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import tempfile
 import threading
 import time
@@ -23,6 +24,12 @@ from tests.quick import sample
 # A busy machine is slow to draw examples and to try them, which says nothing about them.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_configure() -> None:
+    """Let SIGINT reach the processes of tests, also where the run itself ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
