@@ -46,9 +46,9 @@ def only(quick: Container[object], values: Iterable[object]) -> list[Any]:
 
 
 def often(test: Any, examples: int, *strategies: Any, **named: Any) -> Any:
-    """Return a slow test that tries many examples of what a quick one tries few of."""
+    """Return a slow test that tries many examples of what a quick one tries few of, or a part."""
     many = settings(
-        max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+        max_examples=some(examples), deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     tried: Any = given(*strategies, **named)(test.hypothesis.inner_test)  # type: ignore[no-untyped-call]
     return pytest.mark.slow(many(tried))

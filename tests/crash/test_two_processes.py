@@ -20,6 +20,7 @@ from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.serializability import Anomaly
 from tests.crash.stores import scratch
 from tests.crash.two_processes import Contest, check_contest
+from tests.quick import SHARE
 
 SECONDS = 2.0
 
@@ -35,7 +36,7 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_two_processes_for_long(tmp_path: Path) -> None:
-    check_contest(Contest(tmp_path, 30.0))
+    check_contest(Contest(tmp_path, 30.0 / SHARE))
 
 
 def test_another_process_makes_the_store_in_between(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from memoranda import ALL_AGENTS, ALL_NAMESPACES, Compacted, KeyRef, MemorandaError, Store
 from tests.property.compaction_twins import AGENTS, KEYS, RELATIONS, SPACES, SUBJECTS, Twins
+from tests.quick import some
 
 BEGIN = datetime.fromisoformat("2025-06-01T00:00:00+00:00")
 INSTANTS = [BEGIN + timedelta(days=days) for days in (3, 9, 15)]
@@ -31,7 +32,7 @@ def test_what_is_asked_from_the_horizon_on_is_as_it_would_be(seed: int) -> None:
 
 @pytest.mark.slow
 @given(seed=SEEDS)
-@settings(max_examples=80, deadline=None, phases=PHASES)
+@settings(max_examples=some(60), deadline=None, phases=PHASES)
 def test_what_is_asked_from_the_horizon_on_is_as_it_would_be_often(seed: int) -> None:
     check(seed, deeds=150)
 
@@ -45,7 +46,7 @@ def test_others_write_between_its_slices(seed: int) -> None:
 
 @pytest.mark.slow
 @given(seed=SEEDS)
-@settings(max_examples=40, deadline=None, phases=PHASES)
+@settings(max_examples=some(24), deadline=None, phases=PHASES)
 def test_others_write_between_its_slices_often(seed: int) -> None:
     check(seed, deeds=80, weight=Random(seed).choice((1, 3, 10)), between=1)
 
