@@ -14,7 +14,7 @@ export function SignIn() {
       await request("POST", "/session", { body: { token } });
       await boot();
     } catch (error) {
-      problem.value = error.status === 401 ? Object.assign(new Error("The server does not know this token, or it has expired. `memoranda token create` makes one."), { title: "That token does not open anything" }) : error;
+      problem.value = error.status === 401 ? Object.assign(new Error("The server does not know this token, or it has expired. The command memoranda token create makes a new one."), { title: "That token does not open anything" }) : error;
     }
   };
   return html`<main class="sign-in"><form class="sheet" onSubmit=${submit}>
