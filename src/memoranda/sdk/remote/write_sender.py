@@ -10,8 +10,9 @@ from memoranda.sdk.remote.connection import Connection
 from memoranda.sdk.remote.writes import PendingWrite, WriteQueue
 from memoranda.storage.thread_locks import Wakeup, new_lock
 
-PEER_WAIT_SECONDS = 0.0005
-"""Seconds within which one more write must come for a sender to go on waiting for peers."""
+PEER_WAIT_SECONDS = 0.001
+"""Seconds within which one more write must come for a sender to go on waiting for peers: as long as
+a busy machine takes to run a thread that was woken."""
 
 
 class WriteSender(ABC):
