@@ -1,4 +1,4 @@
-"""One of several processes that use a store at once: four threads that transact, one that watches.
+"""One of several processes that use a store at once: threads that transact, and one that watches.
 
 Each thread keeps a record of every transaction: what it read at which version, when it began and
 ended, and its commit. The records go to a file, a line each. `MEMORANDA_TEST_BREAK=reads` leaves
@@ -23,27 +23,26 @@ from memoranda import Store, StoreBusy, Transaction, TransactionConflict, Versio
 from memoranda.log.commit.batch import BatchWriter
 from tests.crash.serializability import Done
 
-THREADS = 4
 KEYS = [f"key/{number}" for number in range(6)]
 COUNTER = "counter"
-LEAST = 40
-"""How many transactions each thread tries at least."""
 
 
 class Contender:
     """One thread's work, and its records."""
 
-    def __init__(self, store: Store, name: str) -> None:
+    def __init__(self, store: Store, name: str, least: int) -> None:
         self._store = store.bind(agent_id="all")
         self._random = Random(name)
         self._name = name
+        self._least = least
+        """How many transactions it tries at least."""
         self._kinds = (self.move, self.move, self.blind, self.insert, self.look)
         self.records: list[Done] = []
         self.counted = 0
 
     def run(self, until: float) -> None:
         """Go on until the time is over, and until there is enough to check on a busy machine."""
-        while time.monotonic() < until or len(self.records) < LEAST or self.counted < 2:
+        while time.monotonic() < until or len(self.records) < self._least or not self.counted:
             self.transact(self._random.choice(self._kinds))
             if self._random.random() < 0.3:
                 self.count()
@@ -139,11 +138,13 @@ def run_together(jobs: list[Callable[[], None]]) -> None:
     assert not failures, failures
 
 
-def compete(path: Path, name: str, seconds: float) -> tuple[list[Done], int]:
+def compete(
+    url: str, name: str, seconds: float, threads: int, least: int
+) -> tuple[list[Done], int]:
     """Use the store for so long; return the records and how often the counter was raised."""
-    with memoranda.open(path) as store:
+    with memoranda.open(url, embedder=None) as store:
         until = time.monotonic() + seconds
-        contenders = [Contender(store, f"{name}-{number}") for number in range(THREADS)]
+        contenders = [Contender(store, f"{name}-{number}", least) for number in range(threads)]
         run_together(
             [
                 *(partial(contender.run, until) for contender in contenders),
@@ -155,10 +156,10 @@ def compete(path: Path, name: str, seconds: float) -> tuple[list[Done], int]:
 
 
 def main() -> None:
-    path, name, seconds, output = sys.argv[1:]
+    url, name, seconds, threads, least, output = sys.argv[1:]
     if os.environ.get("MEMORANDA_TEST_BREAK") == "reads":
         BatchWriter._check_reads = lambda *_: None  # type: ignore[method-assign]
-    records, counted = compete(Path(path), name, float(seconds))
+    records, counted = compete(url, name, float(seconds), int(threads), int(least))
     with Path(output).open("w") as file:
         file.write(f"{counted}\n")
         for record in records:

@@ -20,6 +20,7 @@ from memoranda.storage.sqlite.engine import SqliteEngine
 from tests.crash.serializability import Anomaly
 from tests.crash.stores import scratch
 from tests.crash.two_processes import Contest, check_contest
+from tests.postgres_server import new_store_url
 from tests.quick import SHARE
 
 SECONDS = 2.0
@@ -30,6 +31,17 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     contest = Contest(tmp_path, SECONDS)
     committed, edges = check_contest(contest)
     assert contest.counted > 5
+    assert committed > 20
+    assert edges > 100
+
+
+@pytest.mark.slow
+def test_four_processes_of_eight_threads_in_postgres(tmp_path: Path) -> None:
+    url = new_store_url(tmp_path)
+    memoranda.open(url, embedder=None).close()
+    contest = Contest(tmp_path, SECONDS, url=url, processes=4, threads=8, least=3)
+    committed, edges = check_contest(contest)
+    assert contest.counted >= 32
     assert committed > 20
     assert edges > 100
 

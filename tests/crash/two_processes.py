@@ -1,4 +1,4 @@
-"""A contest: two processes of several threads on one store, and what they recorded of it."""
+"""A contest: processes of several threads on one store, and what they recorded of it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,34 @@ from tests.patience import HANG_SECONDS
 
 
 class Contest:
-    """A run of two processes on one store, and what they recorded."""
+    """A run of several processes on one store, and what they recorded."""
 
-    def __init__(self, folder: Path, seconds: float, *, broken: str = "") -> None:
-        self.path = folder / "store.db"
-        outputs = [folder / f"process-{number}" for number in range(2)]
+    def __init__(
+        self,
+        folder: Path,
+        seconds: float,
+        *,
+        broken: str = "",
+        url: str | None = None,
+        processes: int = 2,
+        threads: int = 4,
+        least: int = 40,
+    ) -> None:
+        """Run a contest on a file in the folder, or on the store of a URL."""
+        self.path = folder / "store.db" if url is None else None
+        self.url = url or str(self.path)
+        outputs = [folder / f"process-{number}" for number in range(processes)]
         environment = {**os.environ, "MEMORANDA_TEST_BREAK": broken}
-        command = (sys.executable, "-m", "tests.crash.contender", str(self.path))
+        command = (sys.executable, "-m", "tests.crash.contender", self.url)
         children = [
             subprocess.Popen(
-                [*command, output.name, str(seconds), str(output)], cwd=ROOT, env=environment
+                [*command, output.name, str(seconds), str(threads), str(least), str(output)],
+                cwd=ROOT,
+                env=environment,
             )
             for output in outputs
         ]
-        assert [child.wait(seconds + HANG_SECONDS) for child in children] == [0, 0]
+        assert {child.wait(seconds + HANG_SECONDS) for child in children} == {0}
         lines = [output.read_text().splitlines() for output in outputs]
         self.counted = sum(int(counted) for counted, *_ in lines)
         self.records = [Done(**json.loads(line)) for _, *rest in lines for line in rest]
@@ -56,10 +70,12 @@ class Contest:
 
 def check_contest(contest: Contest) -> tuple[int, int]:
     """Check store and history; return how many transactions and dependencies there were."""
-    with memoranda.open(contest.path) as store:
+    with memoranda.open(contest.url, embedder=None) as store:
         log = audit(store)
         counter = store.get_state(agent_id="all", key=COUNTER)
-    check_file(contest.path)
+        store.verify(deep=True)
+    if contest.path is not None:
+        check_file(contest.path)
     assert counter is not None
     assert counter.value == {"n": contest.counted}, "an update was lost"
     committed = [done.commit_ts for done in contest.records if done.commit_ts]

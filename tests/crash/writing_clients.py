@@ -7,11 +7,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.crash.failover_client import open_store
-from tests.patience import wait_until
+from tests.patience import HANG_SECONDS, wait_until
 
 _CLIENTS = 3
 
@@ -48,12 +48,14 @@ class Client:
         goal = len(self.commits) + count
         wait_until(lambda: len(self.commits) >= goal)
 
-    def stop(self) -> None:
-        """Let the process end after its last write."""
+    def stop(self) -> int:
+        """Let the process end after its last write, and return its exit code."""
         assert self._process.stdin is not None
-        self._process.stdin.close()
-        assert self._process.wait() == 0
+        with suppress(BrokenPipeError):  # it has failed
+            self._process.stdin.close()
+        exit_code = self._process.wait(HANG_SECONDS)
         self._reader.join()
+        return exit_code
 
 
 @contextmanager
@@ -68,8 +70,8 @@ def clients_of(url: str) -> Iterator[list[Client]]:
         for client in clients:
             client.wait_for_more()
     finally:
-        for client in clients:
-            client.stop()
+        exit_codes = [client.stop() for client in clients]  # of all, whatever has failed
+    assert exit_codes == [0] * len(clients)
     check(url, clients)
 
 

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from psycopg import sql
 
 from memoranda import Store
+from memoranda.server.database_catalog import DatabaseCatalog
+from memoranda.storage.postgres.catalog import StoreCatalog
 from memoranda.storage.postgres.database_url import parse_database_url
-from tests.postgres_server import database_url, new_store_url, open_postgres
+from memoranda.storage.postgres.directory import Directory
+from memoranda.storage.postgres.session import open_session
+from tests.postgres_server import (
+    DISTRIBUTE,
+    database_url,
+    new_database,
+    new_store_url,
+    open_postgres,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +71,29 @@ def fill(store: Store, word: str = "apple") -> None:
     agent.supersede(old=memory.id, new=agent.remember("the newer one").id)
     agent.assert_fact(subject="subject", relation="relation", object=word)
     agent.configure(max_reflection_depth=5)
+    reader = agent.subscribe(cursor="reader", after_commit=0, timeout=0)
+    reader.ack(next(reader))
     store.reindex()
+
+
+def titled(store: Store) -> str:
+    """Return the id of the memory with a title."""
+    memory = store.bind(agent_id="a1").get_memory(title="title")
+    assert memory is not None
+    return memory.id
+
+
+def transcript_of(store: Store) -> str:
+    """Return the id of the only transcript."""
+    (entry,) = store.bind(agent_id="a1").list_transcripts()
+    return entry.id
+
+
+def acknowledge(store: Store) -> None:
+    """Move a cursor that stores have in common."""
+    reader = store.subscribe(agent_id="a1", cursor="reader", after_commit=0, timeout=0)
+    for _ in range(2):
+        reader.ack(next(reader))
 
 
 CHANGES: dict[str, Callable[[Store], object]] = {
@@ -68,6 +102,13 @@ CHANGES: dict[str, Callable[[Store], object]] = {
     "forget an agent": lambda store: store.forget(whole_agent="a1"),
     "forget a namespace": lambda store: store.forget(whole_namespace="default"),
     "forget an entity": lambda store: store.bind(agent_id="a1").forget(entity="subject"),
+    "forget a memory": lambda store: store.bind(agent_id="a1").forget(memory_id=titled(store)),
+    "forget a transcript": lambda store: store.bind(agent_id="a1").forget(
+        transcript_id=transcript_of(store), derived=True
+    ),
+    "acknowledge": lambda store: acknowledge(store),
+    "drop a cursor": lambda store: store.drop_cursor(cursor="reader", purge=True),
+    "rebuild": lambda store: store.rebuild(),
     "compact": lambda store: store.bind(agent_id="a1").compact(
         before=store.stats().commits, confirm=True
     ),
@@ -98,10 +139,44 @@ def test_a_change_of_one_leaves_every_row_of_the_other(urls: tuple[str, str], ch
         CHANGES[change](store)
         store.verify(deep=True)
     assert rows_of(second) == before
-    if change not in ("purge", "reindex", "verify"):
+    if change not in ("purge", "rebuild", "reindex", "verify"):
         assert rows_of(first) != own, "it changed something"
     with open_postgres(second) as store:
         store.verify(deep=True)
+
+
+@pytest.mark.parametrize("change", ["rename", "drop", "freeze", "own", "move"])
+def test_what_a_server_does_to_one_leaves_every_row_of_the_other(
+    urls: tuple[str, str], change: str
+) -> None:
+    """Both are stores of one server, which changes one of them as a whole."""
+    if change == "move" and DISTRIBUTE:
+        pytest.skip("Citus spreads stores itself")
+    first = parse_database_url("url", urls[0])
+    before = rows_of(urls[1])
+    home = replace(first, store="")
+    catalog = DatabaseCatalog(home, "a test")
+    with closing(catalog), closing(open_session(home.conninfo)) as session:
+        store_id = StoreCatalog(session).find(first.store).store_id
+        if change == "rename":
+            catalog.rename(first.store, f"{first.store}-renamed")
+        elif change == "drop":
+            catalog.drop(first.store)
+        elif change == "freeze":
+            StoreCatalog(session).freeze(store_id, "a test")
+        elif change == "own":
+            catalog.own(first.store, "here").release()
+        else:
+            other = new_database("memoranda_elsewhere")
+            with closing(open_session(other)) as there:
+                Directory(session, home).put("elsewhere", other, there)
+            assert catalog.move(first.store, "elsewhere", wait=0.0).removed
+            assert catalog.summarize(first.store).server == "elsewhere"
+            catalog.drop(first.store)
+            catalog.remove_server("elsewhere")
+    assert rows_of(urls[1]) == before
+    with open_postgres(urls[1]) as store:
+        assert store.verify(deep=True).commits == len(before["event"])
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -124,5 +199,15 @@ def test_every_text_is_a_value(urls: tuple[str, str], tmp_path: Path, text: str)
         agent.recall(text)
         agent.forget(key=text, reason=text)
         assert agent.get_state(key=text) is None
+        agent.set_cardinality(relation=text, cardinality="single")
+        agent.update_memory(memory.id, content=f"{text} again")
+        agent.end_fact(subject=text, relation=text, object=text)
+        agent.retract_memory(memory.id, reason=text)
+        subscription = agent.subscribe(cursor=text, after_commit=0, timeout=0)
+        subscription.ack(next(subscription))
+        assert [name for name, _ in store.cursors()] == [text]
+        elsewhere = store.bind(agent_id=text, namespace=text.replace("/", "|"))
+        elsewhere.write(key=text, value={text: text})
+        assert [*elsewhere.list_keys(prefix=text)] == [text]
         store.verify(deep=True)
     assert rows_of(urls[1]) == bystander
