@@ -57,9 +57,12 @@ def _rate(agent: Store, seconds: float) -> float:
     return done / passed
 
 
-def threads(path: Path | str, seconds: float, count: int = 32) -> float:
+def threads(path: Path | str, seconds: float, count: int = 32, *, has_keys: bool = False) -> float:
+    """Measure threads; with `has_keys`, the keys are there before."""
     done = [0] * count
     with memoranda.open(path) as store:
+        if has_keys:
+            _add_keys(store, count)
         end = time.perf_counter() + seconds
 
         def work(number: int) -> None:
@@ -78,7 +81,18 @@ def threads(path: Path | str, seconds: float, count: int = 32) -> float:
     return sum(done) / passed
 
 
-def tasks(path: Path | str, seconds: float, count: int = 32) -> float:
+def _add_keys(store: Store, agents: int) -> None:
+    for number in range(agents):
+        with store.bind(agent_id=f"a{number}").begin_transaction() as transaction:
+            for key in range(KEYS):
+                transaction.write(key=f"k{key}", value=VALUE)
+
+
+def tasks(path: Path | str, seconds: float, count: int = 32, *, has_keys: bool = False) -> float:
+    """Measure asyncio tasks; with `has_keys`, the keys are there before."""
+    if has_keys:
+        with memoranda.open(path) as store:
+            _add_keys(store, count)
     return asyncio.run(_tasks(path, seconds, count))
 
 

@@ -250,6 +250,38 @@ class TestRoundTripsOfTransactions:
             assert _round_trips(store, partial(agent.reflect, _name(), on=on)) == 4
         store.verify(deep=True)
 
+    @pytest.mark.slow
+    def test_forgetting_takes_as_many_for_each_event_that_it_rewrites(self, store: Store) -> None:
+        """Three for each version of a memory, two for each of a key, whatever else is there."""
+        agent = store.bind(agent_id="a")
+
+        def remember(versions: int) -> str:
+            memory = agent.remember(_name())
+            for _ in range(versions - 1):
+                agent.update_memory(memory.id, content=_name())
+            return memory.id
+
+        def write(versions: int) -> str:
+            key = _name()
+            for _ in range(versions):
+                _write(store, key)
+            return key
+
+        for _ in range(3):
+            agent.forget(memory_id=remember(2), reason="asked to")
+            agent.forget(key=write(2), reason="asked to")
+        one, five = (
+            _round_trips(store, partial(agent.forget, memory_id=remember(versions), reason="r"))
+            for versions in (1, 5)
+        )
+        assert (one, five) == (27, 27 + 4 * 3)
+        one, five = (
+            _round_trips(store, partial(agent.forget, key=write(versions), reason="r"))
+            for versions in (1, 5)
+        )
+        assert (one, five) == (16, 16 + 4 * 2)
+        store.verify(deep=True)
+
     def test_ten_reads_are_checked_together(self, store: Store) -> None:
         def commit(number: int) -> None:
             with store.bind(agent_id="a").begin_transaction() as transaction:
