@@ -14,6 +14,7 @@ from functools import partial
 from memoranda.errors import InvalidInput, LogForked, StoreBusy
 from memoranda.log import blobs, chain, pages
 from memoranda.log.lineage import stored_log_id
+from memoranda.log.read import cursors
 from memoranda.log.rebuild import apply_log, apply_rows
 from memoranda.log.views import Views
 from memoranda.model.event import Head
@@ -110,13 +111,14 @@ class LogCopy:
         return apply_rows(writer, self._last, rows, self._views, self._progress, total)
 
     def _finish(self, reader: Reader, writer: Writer) -> None:
-        """Erase what was erased since its page was copied, and add the checkpoints."""
+        """Erase what was erased since its page was copied; add the checkpoints and the cursors."""
         through = self._last.commit_ts
         if pages.head_commit(writer) != through:
             raise StoreBusy(f"another process writes to {self._target.name}: let it end first")
         writer.put_all(
             "checkpoint_add", reader.rows("checkpoints_between", after=-1, through=through)
         )
+        cursors.copy_cursors(reader, writer)
         changes = [
             self._erase(reader, writer, after, min(after + _ERASED_COMMITS, through))
             for after in range(0, through, _ERASED_COMMITS)

@@ -20,11 +20,11 @@ from memoranda.storage.store_url import Url
 def copy(source: Url, target: Url, *, progress: Progress | None = None) -> Verification:
     """Copy a store to another file or database, and verify the chain of the copy.
 
-    The copy has the same log with the same hashes, and gives the same answers. If the call is
-    interrupted, the same call goes on where it ended; if the source has grown, the call brings the
-    copy up to date. Both can be in use meanwhile, but whoever writes to the copy makes another
-    history of it, which raises `LogForked`. A target with another log is refused. The first write
-    to the copy begins a new epoch.
+    The copy has the same log with the same hashes, the same checkpoints and cursors, and gives the
+    same answers. If the call is interrupted, the same call goes on where it ended; if the source
+    has grown, the call brings the copy up to date. Both can be in use meanwhile, but whoever writes
+    to the copy makes another history of it, which raises `LogForked`. A target with another log is
+    refused. The first write to the copy begins a new epoch.
     """
     check_callable("progress", progress)
     with (

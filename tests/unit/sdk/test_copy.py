@@ -125,6 +125,26 @@ def test_a_copy_is_brought_up_to_date_with_what_was_erased(place: Place) -> None
         assert answers(store) == expected
 
 
+def test_cursors_are_those_of_the_source(place: Place) -> None:
+    old, new = place("sqlite"), place("postgres")
+    with open_at(old) as store:
+        fill(store, commits=50)
+        for name in ("indexer", "exporter"):
+            with store.subscribe(agent_id="planner", cursor=name, after_commit=0) as subscription:
+                subscription.ack(next(subscription))
+        expected = store.cursors()
+    memoranda.copy(old, new)
+    with open_at(new) as store:
+        assert store.cursors() == expected
+    with open_at(old) as store:
+        store.drop_cursor(cursor="exporter")
+        expected = store.cursors()
+    memoranda.copy(old, new)
+    with open_at(new) as store:
+        assert store.cursors() == expected
+        store.verify()
+
+
 def test_a_target_with_another_log_is_refused(place: Place) -> None:
     old, new = place("sqlite"), place("sqlite")
     for url in (old, new):

@@ -24,8 +24,9 @@ def copy(*, source: str, destination: str, as_json: bool) -> None:
     """Copy a store to another file or database, and verify the copy.
 
     FROM and TO are paths, or URLs such as postgresql://host/database?store=name. The copy has the
-    same log with the same hashes. If the command is interrupted, run it again: it goes on where
-    it ended, and brings a finished copy up to date. A target with another log is refused.
+    same log with the same hashes, and the same cursors. If the command is interrupted, run it
+    again: it goes on where it ended, and brings a finished copy up to date. A target with another
+    log is refused.
 
     Example: memoranda copy agents.db 'postgresql://host/agents?store=acme'
     """

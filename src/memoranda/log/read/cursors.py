@@ -219,6 +219,18 @@ def drop_cursors_of(writer: Writer, agent_id: str) -> None:
         change_seal(writer, PREFIX + name, None)
 
 
+def copy_cursors(reader: Reader, writer: Writer) -> None:
+    """Give a copy of a log the cursors of the original, and no others."""
+    check_seal(reader)
+    rows: dict[str, str] = dict(_rows(reader))
+    old: dict[str, str] = dict(_rows(writer))
+    for name in old.keys() - rows.keys():
+        change_seal(writer, name, None)
+    for name, note in rows.items():
+        if old.get(name) != note:
+            change_seal(writer, name, note)
+
+
 def check_all(reader: Reader, log_id: str) -> None:
     """Raise `ChainBroken` if a cursor has the hash of an event that the log does not have.
 
