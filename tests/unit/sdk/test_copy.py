@@ -69,7 +69,12 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.mark.parametrize(
-    ("source", "target"), [("sqlite", "postgres"), ("postgres", "sqlite"), ("sqlite", "sqlite")]
+    ("source", "target"),
+    [
+        ("sqlite", "postgres"),
+        pytest.param("postgres", "sqlite", marks=pytest.mark.slow),
+        ("sqlite", "sqlite"),
+    ],
 )
 def test_a_copy_gives_the_same_answers(source: str, target: str, place: Place) -> None:
     old, new = place(source), place(target)
@@ -86,7 +91,7 @@ def test_a_copy_gives_the_same_answers(source: str, target: str, place: Place) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["sqlite", "postgres"])
+@pytest.mark.parametrize("target", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def test_a_killed_copy_goes_on_where_it_ended(target: str, place: Place) -> None:
     old, new = place("sqlite"), place(target)
     with open_at(old) as store:
@@ -109,6 +114,7 @@ def test_a_killed_copy_goes_on_where_it_ended(target: str, place: Place) -> None
         assert answers(store) == expected
 
 
+@pytest.mark.slow
 def test_a_copy_is_brought_up_to_date_with_what_was_erased(place: Place) -> None:
     old, new = place("sqlite"), place("postgres")
     with open_at(old) as store:
