@@ -460,6 +460,8 @@ class StoreSet:
             return OpenStore(name, core, self._shared.lanes, None)
         is_open = False
         try:
+            # It may have been moved before it was owned: from here on, nobody removes its rows.
+            location = self._catalog.locate(name)
             store = OpenStore(name, self._open_core(name, location), self._shared.lanes, owner)
             is_open = True
         finally:

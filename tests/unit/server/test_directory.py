@@ -369,6 +369,28 @@ def test_a_server_follows_a_store_that_is_moved(
     assert tables_with(urls["east"], id_of(urls)) == []
 
 
+def test_a_store_that_is_moved_while_it_is_opened_is_found(
+    catalog: DatabaseCatalog, urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server has asked where it is, and does not own it yet."""
+    own = DatabaseCatalog.own
+
+    def own_late(self: DatabaseCatalog, name: str, address: str) -> object:
+        monkeypatch.undo()
+        assert catalog.move("acme", "west", wait=0.0).removed
+        return own(self, name, address)
+
+    catalog.create("acme", "east")
+    monkeypatch.setattr(DatabaseCatalog, "own", own_late)
+    with (
+        ServerThread(database=urls["home"]) as server,
+        memoranda.open(server.url("grpc")) as store,
+    ):
+        assert store.write(agent_id="a", key="k", value={"n": 1}).commit_ts == 1
+    with memoranda.open(store_of(urls["west"]), embedder=None, create=False) as store:
+        assert store.stats().commits == 1
+
+
 def test_a_store_that_is_only_read_is_found_again(
     catalog: DatabaseCatalog, urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
