@@ -308,7 +308,7 @@ def write_endless(path: Path) -> None:
 
 
 ENDING = """
-import sys, threading, time
+import os, sys, threading, time
 from pathlib import Path
 from memoranda.errors import Unavailable
 from memoranda.search.vectors import onnx_model
@@ -324,7 +324,7 @@ def run():
     try:
         embed(model, ["red red red"])
     except Unavailable:
-        print("ended", flush=True)
+        os.write(1, b"ended\\n")  # at once: the thread may end behind it
 
 
 threading.Thread(target=run, daemon=True).start()

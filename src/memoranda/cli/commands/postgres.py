@@ -14,7 +14,7 @@ takes_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group(cls=ArgumentGroup)
 def postgres() -> None:
-    """Spread the stores of a PostgreSQL database over several servers.
+    """Spread stores over several PostgreSQL servers.
 
     Either the database is distributed by Citus, or it is a directory of stores in other databases:
     each added server has one. New stores are made on the server with the fewest, and `memoranda
@@ -50,7 +50,7 @@ def distribute(target: Target) -> None:
 @takes_json
 @takes_stores
 def servers(location: ServerLocation, *, as_json: bool) -> None:
-    """List the servers that stores can be on, with the number of stores on each.
+    """List the servers, with the number of stores on each.
 
     'home' is the database of --stores, which knows where every store is.
     """
@@ -72,10 +72,11 @@ def servers(location: ServerLocation, *, as_json: bool) -> None:
 @takes_json
 @takes_stores
 def add_server(location: ServerLocation, *, name: str, url: str, as_json: bool) -> None:
-    """Add a server, by a short NAME and the URL of a database, or give it another URL.
+    """Add a server, or give it another URL.
 
-    The database gets the tables of Memoranda if it has none. The URL is kept in the database of
-    --stores, with its password if it has one.
+    NAME is a short name of your choice, and URL that of a database, which gets the tables of
+    Memoranda if it has none. The URL is kept in the database of --stores, with its password if it
+    has one.
     """
     with location.directory() as directory:
         directory.put_server(name, url)
@@ -90,7 +91,10 @@ def add_server(location: ServerLocation, *, name: str, url: str, as_json: bool) 
 @takes_json
 @takes_stores
 def remove_server(location: ServerLocation, *, name: str, as_json: bool) -> None:
-    """Remove a server that no store is on any more; its database stays."""
+    """Remove a server that has no stores.
+
+    Its database stays.
+    """
     with location.directory() as directory:
         directory.remove_server(name)
     if as_json:
