@@ -109,11 +109,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "serve:serve",
             "Serve a store, or a folder of stores, over gRPC, HTTP and MCP.",
         ),
-        "postgres": (
-            "postgres:postgres",
-            "Spread stores over several PostgreSQL servers.",
-        ),
-        "stores": ("stores:stores", "Create, list, rename and drop the stores of a server."),
+        "postgres": ("postgres:postgres", "Spread stores over several PostgreSQL servers."),
+        "stores": ("stores:stores", "Create, list, rename, move and drop stores of a server."),
         "token": ("tokens:token", "Create, list, rotate and revoke tokens of a server."),
         "config": ("config:config", "Show the settings and where they come from, or check a file."),
         "hook": ("hook:hook", "Tell an assistant what is remembered, and store what is said."),

@@ -22,7 +22,7 @@ takes_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group(cls=ArgumentGroup)
 def stores() -> None:
-    """Create, list, rename, move and drop the stores of a server.
+    """Create, list, rename, move and drop stores of a server.
 
     A store is a tenant: one log, in a file of its own or in a PostgreSQL database. A running server
     opens a store when it is used. It owns the store while it has it open, and then nobody renames
