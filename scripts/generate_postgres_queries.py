@@ -1,11 +1,13 @@
 """Derive the PostgreSQL queries from those of SQLite, with the store's id on every table.
 
 Each query is parsed, changed and written again, so that nobody repeats a query by hand, and none
-can forget the tenant: a table without `store_id` is an error here. Three things change:
+can forget the tenant: a table without `store_id` is an error here. Four things change:
 
 - Every table is of the schema `memoranda`, and restricted to `:store_id`.
 - A list, which SQLite reads with `json_each`, becomes typed rows. A type is that of the column
   which an element is compared with.
+- What is joined to a list is looked up for each of its rows, in the order of the text; so is what
+  SQLite's text joins by CROSS JOIN.
 - What PostgreSQL sorts or bounds otherwise: NULL comes first, and a limit of -1 is none.
 
 What truly differs has a text of its own in `storage/postgres/queries.sql`. Queries of the full-text
@@ -71,6 +73,8 @@ class Query:
         self._policies = policies
         self._tree = sqlglot.parse_one(_prefix_parameters(text), read="sqlite")
         self._ctes = {cte.alias for cte in self._tree.find_all(exp.CTE)}
+        self._ordered: list[exp.Join] = []
+        """The joins that SQLite's text has in their order."""
 
     def derive(self) -> str:
         """Return the text for PostgreSQL."""
@@ -84,6 +88,7 @@ class Query:
             self._order_nulls,
             self._bound,
             self._check_tables,
+            self._look_up,
         ):
             change()
         text = self._tree.sql("postgres")
@@ -198,10 +203,11 @@ class Query:
     # Tables.
 
     def _join_plainly(self) -> None:
-        """Drop what tells SQLite an order of joins or an index."""
+        """Note which joins SQLite has in their order; drop what tells it an index."""
         for join in self._tree.find_all(exp.Join):
             if join.args.get("kind") == "CROSS" and join.args.get("on") is not None:
                 join.set("kind", None)
+                self._ordered.append(join)
         for table in self._tree.find_all(exp.Table):
             table.set("indexed", None)
 
@@ -309,6 +315,22 @@ class Query:
             if table.name not in self._ctes | self._policies:
                 raise SystemExit(f"{self.name}: {table.sql()} is not restricted to a store")
 
+    def _look_up(self) -> None:
+        """Fence the tables that are joined to a list, and those that SQLite joins in their order.
+
+        A planner that knows little of a store takes all its tables for small, and may join all rows
+        of one with all of another. So each is looked up for each row before it.
+        """
+        for select in reversed([*self._tree.find_all(exp.Select)]):  # inner ones first: they move
+            origin = select.args.get("from_")
+            is_behind_list = origin is not None and isinstance(origin.this, exp.Subquery)
+            for join in select.args.get("joins") or ():
+                is_behind_list |= isinstance(join.this, exp.Subquery)
+                is_table = isinstance(join.this, exp.Table) and join.this.db == SCHEMA
+                is_ordered = any(join is ordered for ordered in self._ordered)
+                if is_table and (is_behind_list or is_ordered):
+                    _fence(select, join)
+
     # Types, order and limits.
 
     def _cast(self) -> None:
@@ -412,6 +434,36 @@ def _subscript(column: exp.Column) -> int | None:
         return None
     (_, subscript) = parent.expression.expressions
     return int(subscript.this)
+
+
+def _fence(select: exp.Select, join: exp.Join) -> None:
+    """Join a table by a subquery, which OFFSET 0 lets run for each row before it."""
+    table = join.this
+    name = exp.to_identifier(table.alias_or_name)
+    conditions = [join.args["on"].copy()]
+    if join.side != "LEFT":
+        conditions += _take_constant_conditions(select, name.name)
+    rows = exp.select(exp.column(exp.Star(), table=name.copy())).from_(table.copy())
+    rows = rows.where(*conditions).offset(0)
+    join.set("this", exp.Lateral(this=rows.subquery(), alias=exp.TableAlias(this=name)))
+    join.set("on", exp.true())
+
+
+def _take_constant_conditions(select: exp.Select, table: str) -> list[exp.Expr]:
+    """Take what compares a table with constants from WHERE: a partial index may need it."""
+    where = select.args.get("where")
+    if where is None:
+        return []
+    parts = [*where.this.flatten()] if isinstance(where.this, exp.And) else [where.this]
+    own = [
+        part
+        for part in parts
+        if {column.table for column in part.find_all(exp.Column)} == {table}
+        and part.find(exp.Placeholder, exp.Query) is None
+    ]
+    others = [part for part in parts if part not in own]
+    select.set("where", exp.Where(this=exp.and_(*others)) if others else None)
+    return own
 
 
 def _rows_of_list(
@@ -534,32 +586,10 @@ BUDGETED = frozenset(
 )
 """Queries that are read with a budget of bytes."""
 SQLITE_ONLY = frozenset(
-    {
-        "any_table",
-        "attach",
-        "begin",
-        "begin_reading",
-        "column_there",
-        "commit",
-        "definitions",
-        "detach",
-        "quick_check",
-        "rollback",
-        "schema_rows",
-        "settle",
-        "sql_stand_in",
-        "sql_views",
-        "stored_tables",
-        "structure_check",
-        "table_put",
-        "table_rows",
-        "table_copy",
-        "table_there",
-        "trial_begin",
-        "trial_end",
-        "trial_undo",
-        "vacuum",
-    }
+    {"any_table", "attach", "begin", "begin_reading", "column_there", "commit", "definitions"}
+    | {"detach", "quick_check", "rollback", "schema_rows", "settle", "sql_stand_in"}
+    | {"sql_views", "stored_tables", "structure_check", "table_put", "table_rows", "table_copy"}
+    | {"table_there", "trial_begin", "trial_end", "trial_undo", "vacuum"}
 )
 """Queries that only SQLite's own engine runs."""
 

@@ -93,7 +93,7 @@ WITH RECURSIVE bisect (low, high) AS (
     SELECT
         CASE WHEN middle.committed_at <= :time THEN middle.commit_ts ELSE low END,
         CASE WHEN middle.committed_at <= :time THEN high ELSE middle.commit_ts - 1 END
-    FROM bisect JOIN event AS middle ON middle.commit_ts = (low + high + 1) / 2
+    FROM bisect CROSS JOIN event AS middle ON middle.commit_ts = (low + high + 1) / 2
     WHERE low < high
 )
 SELECT low FROM bisect WHERE low = high

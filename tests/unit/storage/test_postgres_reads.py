@@ -78,6 +78,65 @@ def test_a_page_reads_no_events_of_others(
     assert rows_scanned(own[0]["Plan"], "event") <= 2 * (EVENTS - 1)
 
 
+MEMORIES = 1000
+ASKED = 3
+
+
+@pytest.fixture(scope="module")
+def memories(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
+    """The name of a store with many memories, and the ids of some that derive from another."""
+    url = new_store_url(tmp_path_factory.mktemp("memories"))
+    with closing(open_postgres(url)) as store:
+        agent = store.bind(agent_id="a1")
+        transaction = agent.begin_transaction()
+        ids = [transaction.remember(f"m{number}") for number in range(MEMORIES)]
+        for source in ids[-ASKED:]:
+            transaction.link(source=source, target=ids[0], relation="derived_from")
+        transaction.commit()
+    return parse_database_url("url", url).store, ids[-ASKED:]
+
+
+@pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("has_statistics", [False, True])
+@pytest.mark.parametrize(
+    ("query", "tables"),
+    [
+        ("memory_states", ("memory", "memory_state")),
+        ("memory_states_of_versions", ("memory", "memory_state")),
+        ("links_relied_on", ("memory", "memory_state", "memory_link")),
+        ("search_memories", ("memory", "memory_state")),
+    ],
+)
+def test_each_id_of_a_list_is_looked_up(
+    memories: tuple[str, list[str]],
+    query: str,
+    tables: tuple[str, ...],
+    mode: str,
+    *,
+    has_statistics: bool,
+) -> None:
+    name, ids = memories
+    statement = number_parameters(query_text(query))
+    values: dict[str, Any] = {"at": 10**9, "viewer": "a1", "content": 1}
+    values |= dict.fromkeys(("items", "memory_ids"), json.dumps(ids))
+    values["requested"] = json.dumps([[memory_id, None] for memory_id in ids])
+    with psycopg.connect(database_url()) as database:
+        (store_id,) = _row(database, f"SELECT store_id FROM memoranda.store WHERE name = '{name}'")
+        if has_statistics:
+            database.execute("ANALYZE memoranda.memory, memoranda.memory_state")
+            database.execute("ANALYZE memoranda.memory_link")
+        database.execute(f"SET plan_cache_mode = {mode}")
+        database.execute("SET enable_seqscan = off")  # a small table is read at once otherwise
+        database.execute(f"PREPARE page AS {statement.text}".encode())
+        literals = ", ".join(f"'{values[name]}'" for name in statement.names)
+        (plan,) = _row(
+            database, f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE page ({literals}, {store_id})"
+        )
+        database.rollback()
+    for table in tables:
+        assert rows_scanned(plan[0]["Plan"], table) <= 6 * ASKED, table
+
+
 class TestPagesOfBytes:
     """A page ends with the row that exhausts its budget; PostgreSQL sends no more than that."""
 

@@ -39,10 +39,11 @@ item)))
 -- name: graph_assertions_private
 SELECT stored.assertion_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT)
 AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS
-item JOIN memoranda.graph_statement AS stored ON (stored.assertion_id = item.value AND stored.author
-= 0) AND stored.store_id = :store_id WHERE NOT EXISTS(SELECT 1 FROM graph_statement AS statement
-WHERE statement.id = stored.id AND (statement.private = 0 OR CAST(:viewer AS TEXT) IS NULL OR
-(SELECT scope.agent_id FROM scope WHERE scope.id = statement.private) = :viewer))
+item JOIN LATERAL (SELECT stored.* FROM memoranda.graph_statement AS stored WHERE
+(stored.assertion_id = item.value AND stored.author = 0) AND stored.store_id = :store_id OFFSET 0)
+AS stored ON TRUE WHERE NOT EXISTS(SELECT 1 FROM graph_statement AS statement WHERE statement.id =
+stored.id AND (statement.private = 0 OR CAST(:viewer AS TEXT) IS NULL OR (SELECT scope.agent_id FROM
+scope WHERE scope.id = statement.private) = :viewer))
 
 -- name: links_relied_on
 SELECT source.memory_id, link.relation, target.memory_id, (SELECT version FROM
@@ -50,22 +51,24 @@ memoranda.memory_state WHERE (memory = target.id AND (commit_ts, position) <= (l
 link.position)) AND memory_state.store_id = :store_id ORDER BY commit_ts DESC, position DESC LIMIT
 1) FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
 JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item
-JOIN memory AS source ON source.memory_id = item.value JOIN memoranda.memory_link AS link ON
-(link.source = source.id AND link.relation IN ('reflects_on', 'derived_from')) AND link.store_id =
-:store_id JOIN memoranda.memory AS target ON target.id = link.target AND target.store_id = :store_id
-WHERE link.commit_ts <= :at AND link.until_commit > :at ORDER BY link.relation DESC,
-target.memory_id
+JOIN memory AS source ON source.memory_id = item.value JOIN LATERAL (SELECT link.* FROM
+memoranda.memory_link AS link WHERE (link.source = source.id AND link.relation IN ('reflects_on',
+'derived_from')) AND link.store_id = :store_id OFFSET 0) AS link ON TRUE JOIN LATERAL (SELECT
+target.* FROM memoranda.memory AS target WHERE target.id = link.target AND target.store_id =
+:store_id OFFSET 0) AS target ON TRUE WHERE link.commit_ts <= :at AND link.until_commit > :at ORDER
+BY link.relation DESC, target.memory_id
 
 -- name: memories_hidden
 SELECT stored.memory_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS
 value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS requested JOIN memoranda.memory AS stored ON stored.memory_id = requested.value AND
-stored.store_id = :store_id WHERE NOT EXISTS(SELECT 1 FROM memory WHERE memory.id = stored.id AND
-(memory.private = 0 OR CAST(:viewer AS TEXT) IS NULL OR memory.agent_id = :viewer))
+AS requested JOIN LATERAL (SELECT stored.* FROM memoranda.memory AS stored WHERE stored.memory_id =
+requested.value AND stored.store_id = :store_id OFFSET 0) AS stored ON TRUE WHERE NOT EXISTS(SELECT
+1 FROM memory WHERE memory.id = stored.id AND (memory.private = 0 OR CAST(:viewer AS TEXT) IS NULL
+OR memory.agent_id = :viewer))
 
 -- name: transcripts_hidden
 SELECT stored.transcript_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT)
 AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:transcript_ids AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS requested JOIN memoranda.transcript AS stored ON stored.transcript_id = requested.value
-AND stored.store_id = :store_id WHERE NOT EXISTS(SELECT 1 FROM transcript WHERE transcript.id =
-stored.id)
+place)) AS requested JOIN LATERAL (SELECT stored.* FROM memoranda.transcript AS stored WHERE
+stored.transcript_id = requested.value AND stored.store_id = :store_id OFFSET 0) AS stored ON TRUE
+WHERE NOT EXISTS(SELECT 1 FROM transcript WHERE transcript.id = stored.id)

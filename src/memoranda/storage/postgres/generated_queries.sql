@@ -7,16 +7,16 @@ COUNT(DISTINCT scope.id) AS scopes, COUNT(DISTINCT event_scope.commit_ts) AS com
 MAX(event_scope.commit_ts) AS last_commit FROM memoranda.scope JOIN memoranda.event_scope ON
 event_scope.scope_id = scope.id AND event_scope.store_id = :store_id WHERE (scope.agent_id = :name
 AND scope.namespace NOT LIKE '!_%' ESCAPE '!' AND scope.namespace NOT LIKE '%/!_%' ESCAPE '!') AND
-scope.store_id = :store_id) AS counts JOIN memoranda.event ON event.commit_ts = counts.last_commit
-AND event.store_id = :store_id
+scope.store_id = :store_id) AS counts JOIN LATERAL (SELECT event.* FROM memoranda.event WHERE
+event.commit_ts = counts.last_commit AND event.store_id = :store_id OFFSET 0) AS event ON TRUE
 
 -- name: activity_of_namespace
 SELECT counts.scopes, counts.commits, counts.last_commit, event.committed_at FROM (SELECT
 COUNT(DISTINCT scope.id) AS scopes, COUNT(DISTINCT event_scope.commit_ts) AS commits,
 MAX(event_scope.commit_ts) AS last_commit FROM memoranda.scope JOIN memoranda.event_scope ON
 event_scope.scope_id = scope.id AND event_scope.store_id = :store_id WHERE scope.namespace = :name
-AND scope.store_id = :store_id) AS counts JOIN memoranda.event ON event.commit_ts =
-counts.last_commit AND event.store_id = :store_id
+AND scope.store_id = :store_id) AS counts JOIN LATERAL (SELECT event.* FROM memoranda.event WHERE
+event.commit_ts = counts.last_commit AND event.store_id = :store_id OFFSET 0) AS event ON TRUE
 
 -- name: agent_known
 SELECT 1 FROM memoranda.scope WHERE agent_id = :agent_id AND scope.store_id = :store_id LIMIT 1
@@ -116,12 +116,15 @@ transcript.position, transcript.created_at, transcript.occurred_at, transcript.e
 transcript.size, transcript.digest, COALESCE(LENGTH(blob.content), 0), transcript.form,
 transcript.messages_size FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS
 value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS item JOIN memoranda.memory ON memory.memory_id = item.value AND memory.store_id = :store_id JOIN
-memoranda.citation ON citation.memory = memory.id AND citation.store_id = :store_id LEFT JOIN
-memoranda.transcript ON transcript.id = citation.transcript AND transcript.store_id = :store_id LEFT
-JOIN memoranda.blob ON (blob.commit_ts = transcript.commit_ts AND blob.position =
-transcript.position) AND blob.store_id = :store_id WHERE citation.commit_ts <= :at ORDER BY
-memory.memory_id, transcript.transcript_id NULLS FIRST, citation.first, citation.beyond
+AS item JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE memory.memory_id = item.value AND
+memory.store_id = :store_id OFFSET 0) AS memory ON TRUE JOIN LATERAL (SELECT citation.* FROM
+memoranda.citation WHERE citation.memory = memory.id AND citation.store_id = :store_id OFFSET 0) AS
+citation ON TRUE LEFT JOIN LATERAL (SELECT transcript.* FROM memoranda.transcript WHERE
+transcript.id = citation.transcript AND transcript.store_id = :store_id OFFSET 0) AS transcript ON
+TRUE LEFT JOIN LATERAL (SELECT blob.* FROM memoranda.blob WHERE (blob.commit_ts =
+transcript.commit_ts AND blob.position = transcript.position) AND blob.store_id = :store_id OFFSET
+0) AS blob ON TRUE WHERE citation.commit_ts <= :at ORDER BY memory.memory_id,
+transcript.transcript_id NULLS FIRST, citation.first, citation.beyond
 
 -- name: citations_of_transcript
 SELECT memory.memory_id, citation.first, citation.beyond FROM memoranda.transcript JOIN
@@ -135,18 +138,20 @@ citation.first, citation.beyond
 SELECT item.value, memory.memory_id, memory.namespace, citation.first, citation.beyond FROM (SELECT
 list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
 JSONB_ARRAY_ELEMENTS(CAST(:transcript_ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS
-item JOIN memoranda.transcript ON transcript.transcript_id = item.value AND transcript.store_id =
-:store_id JOIN memoranda.citation ON citation.transcript = transcript.id AND citation.store_id =
-:store_id JOIN memoranda.memory ON memory.id = citation.memory AND memory.store_id = :store_id WHERE
+item JOIN LATERAL (SELECT transcript.* FROM memoranda.transcript WHERE transcript.transcript_id =
+item.value AND transcript.store_id = :store_id OFFSET 0) AS transcript ON TRUE JOIN LATERAL (SELECT
+citation.* FROM memoranda.citation WHERE citation.transcript = transcript.id AND citation.store_id =
+:store_id OFFSET 0) AS citation ON TRUE JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE
+memory.id = citation.memory AND memory.store_id = :store_id OFFSET 0) AS memory ON TRUE WHERE
 citation.commit_ts <= :at AND (memory.private = 0 OR memory.agent_id = :viewer)
 
 -- name: commit_at_time
 WITH RECURSIVE bisect(low, high) AS (SELECT CAST(0 AS BIGINT), COALESCE(MAX(commit_ts), 0) FROM
 memoranda.event WHERE event.store_id = :store_id UNION ALL SELECT CASE WHEN middle.committed_at <=
 :time THEN middle.commit_ts ELSE low END, CASE WHEN middle.committed_at <= :time THEN high ELSE
-middle.commit_ts - 1 END FROM bisect JOIN memoranda.event AS middle ON middle.commit_ts = (low +
-high + 1) / NULLIF(2, 0) AND middle.store_id = :store_id WHERE low < high) SELECT low FROM bisect
-WHERE low = high
+middle.commit_ts - 1 END FROM bisect JOIN LATERAL (SELECT middle.* FROM memoranda.event AS middle
+WHERE middle.commit_ts = (low + high + 1) / NULLIF(2, 0) AND middle.store_id = :store_id OFFSET 0)
+AS middle ON TRUE WHERE low < high) SELECT low FROM bisect WHERE low = high
 
 -- name: commits_at_times
 WITH RECURSIVE bisect(place, time, low, high) AS (SELECT item.key, CAST(item.element_0 AS BIGINT),
@@ -155,9 +160,10 @@ CAST(list.element ->> 0 AS BIGINT) AS element_0, CAST(list.element ->> 1 AS BIGI
 CAST(list.element ->> 2 AS BIGINT) AS element_2 FROM JSONB_ARRAY_ELEMENTS(CAST(:searches AS JSONB))
 WITH ORDINALITY AS list(element, place)) AS item UNION ALL SELECT place, time, CASE WHEN
 middle.committed_at <= time THEN middle.commit_ts ELSE low END, CASE WHEN middle.committed_at <=
-time THEN high ELSE middle.commit_ts - 1 END FROM bisect JOIN memoranda.event AS middle ON
-middle.commit_ts = (low + high + 1) / NULLIF(2, 0) AND middle.store_id = :store_id WHERE low < high)
-SELECT low FROM bisect WHERE low = high ORDER BY place NULLS FIRST
+time THEN high ELSE middle.commit_ts - 1 END FROM bisect JOIN LATERAL (SELECT middle.* FROM
+memoranda.event AS middle WHERE middle.commit_ts = (low + high + 1) / NULLIF(2, 0) AND
+middle.store_id = :store_id OFFSET 0) AS middle ON TRUE WHERE low < high) SELECT low FROM bisect
+WHERE low = high ORDER BY place NULLS FIRST
 
 -- name: commits_of_scope
 SELECT commit_ts FROM memoranda.event_scope WHERE (scope_id = :scope_id AND commit_ts > :after AND
@@ -167,8 +173,9 @@ NULLIF(CAST(:limit AS BIGINT), -1)
 -- name: commits_of_scopes
 SELECT event_scope.commit_ts FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:scope_ids AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN memoranda.event_scope ON event_scope.scope_id = item.value AND
-event_scope.store_id = :store_id
+list(element, place)) AS item JOIN LATERAL (SELECT event_scope.* FROM memoranda.event_scope WHERE
+event_scope.scope_id = item.value AND event_scope.store_id = :store_id OFFSET 0) AS event_scope ON
+TRUE
 
 -- name: envelope_erasure
 SELECT erasure FROM memoranda.erased WHERE (position = -1 AND erasure <= :through) AND
@@ -231,8 +238,8 @@ commit_ts LIMIT 1
 -- name: event_commit_infos
 SELECT event.commit_ts, event.committed_at, event.envelope FROM (SELECT list.place - 1 AS key,
 CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:commits AS JSONB))
-WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.event ON event.commit_ts =
-item.value AND event.store_id = :store_id
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT event.* FROM memoranda.event
+WHERE event.commit_ts = item.value AND event.store_id = :store_id OFFSET 0) AS event ON TRUE
 
 -- name: event_get
 SELECT commit_ts, committed_at, hash, salts, envelope, operations FROM memoranda.event WHERE
@@ -337,8 +344,8 @@ SELECT committed_at FROM memoranda.event WHERE commit_ts = :commit_ts AND event.
 -- name: event_times
 SELECT event.committed_at FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT)
 AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:commits AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS item JOIN memoranda.event ON event.commit_ts = item.value AND event.store_id = :store_id ORDER BY
-item.key
+AS item JOIN LATERAL (SELECT event.* FROM memoranda.event WHERE event.commit_ts = item.value AND
+event.store_id = :store_id OFFSET 0) AS event ON TRUE ORDER BY item.key
 
 -- name: first_block_of_kinds
 SELECT block FROM memoranda.kind_count WHERE (scope_id = :scope_id AND kind >= :first_kind AND
@@ -380,34 +387,40 @@ JOIN memoranda.graph_node AS relation ON relation.id = statement.relation AND re
 -- name: graph_assertion_places
 SELECT statement.assertion_id, statement.commit_ts, statement.position FROM (SELECT list.place - 1
 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB))
-WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.graph_statement AS statement ON
-(statement.assertion_id = item.value AND statement.asserts = 1) AND statement.store_id = :store_id
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT statement.* FROM
+memoranda.graph_statement AS statement WHERE (statement.assertion_id = item.value AND
+statement.asserts = 1) AND statement.store_id = :store_id OFFSET 0) AS statement ON TRUE
 
 -- name: graph_assertion_scopes
 SELECT statement.assertion_id, scope.namespace, scope.agent_id, subject.key FROM (SELECT list.place
 - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS
-JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.graph_statement AS statement
-ON (statement.assertion_id = item.value AND statement.asserts = 1 AND statement.author = 0) AND
-statement.store_id = :store_id JOIN memoranda.graph_node AS subject ON subject.id =
-statement.subject AND subject.store_id = :store_id JOIN memoranda.scope ON scope.id =
-subject.scope_id AND scope.store_id = :store_id
+JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT statement.* FROM
+memoranda.graph_statement AS statement WHERE (statement.assertion_id = item.value AND
+statement.asserts = 1 AND statement.author = 0) AND statement.store_id = :store_id OFFSET 0) AS
+statement ON TRUE JOIN LATERAL (SELECT subject.* FROM memoranda.graph_node AS subject WHERE
+subject.id = statement.subject AND subject.store_id = :store_id OFFSET 0) AS subject ON TRUE JOIN
+LATERAL (SELECT scope.* FROM memoranda.scope WHERE scope.id = subject.scope_id AND scope.store_id =
+:store_id OFFSET 0) AS scope ON TRUE
 
 -- name: graph_assertions_beside_private
 SELECT statement.assertion_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS item JOIN memoranda.graph_statement AS statement ON (statement.assertion_id = item.value
-AND statement.asserts = 1) AND statement.store_id = :store_id JOIN memoranda.graph_node AS subject
-ON subject.id = statement.subject AND subject.store_id = :store_id JOIN memoranda.scope ON scope.id
-= subject.scope_id AND scope.store_id = :store_id WHERE scope.agent_id <> :viewer AND EXISTS(SELECT
-1 FROM memoranda.graph_statement AS other WHERE (other.private > 0 AND other.private = scope.id) AND
-other.store_id = :store_id)
+place)) AS item JOIN LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+(statement.assertion_id = item.value AND statement.asserts = 1) AND statement.store_id = :store_id
+OFFSET 0) AS statement ON TRUE JOIN LATERAL (SELECT subject.* FROM memoranda.graph_node AS subject
+WHERE subject.id = statement.subject AND subject.store_id = :store_id OFFSET 0) AS subject ON TRUE
+JOIN LATERAL (SELECT scope.* FROM memoranda.scope WHERE scope.id = subject.scope_id AND
+scope.store_id = :store_id OFFSET 0) AS scope ON TRUE WHERE scope.agent_id <> :viewer AND
+EXISTS(SELECT 1 FROM memoranda.graph_statement AS other WHERE (other.private > 0 AND other.private =
+scope.id) AND other.store_id = :store_id)
 
 -- name: graph_assertions_by_id
 SELECT statement.commit_ts, statement.until_commit < 9223372036854775807 FROM (SELECT DISTINCT
 item.value AS id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value
 FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item) AS
-item JOIN memoranda.graph_statement AS statement ON (statement.assertion_id = item.id AND
-statement.asserts = 1 AND statement.author = 0) AND statement.store_id = :store_id
+item JOIN LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+(statement.assertion_id = item.id AND statement.asserts = 1 AND statement.author = 0) AND
+statement.store_id = :store_id OFFSET 0) AS statement ON TRUE
 
 -- name: graph_assertions_matching
 SELECT statement.assertion_id FROM memoranda.graph_node AS subject JOIN memoranda.graph_node AS
@@ -436,20 +449,22 @@ AND erased.position = item.element_10))) AND erased.store_id = :store_id) ELSE F
 ->> 7 AS BIGINT) AS element_7, CAST(list.element ->> 8 AS BIGINT) AS element_8, CAST(list.element
 ->> 9 AS BIGINT) AS element_9, CAST(list.element ->> 10 AS BIGINT) AS element_10 FROM
 JSONB_ARRAY_ELEMENTS(CAST(:edges AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_statement AS statement ON (statement.subject_root = item.element_0 AND
-statement.relation = item.element_1 AND statement.asserts = 1 AND (statement.at,
-statement.commit_ts, statement.position) >= (item.element_3, item.element_4, item.element_5) AND
-(statement.at, statement.commit_ts, statement.position) <= (item.element_6, item.element_7,
-item.element_8)) AND statement.store_id = :store_id WHERE statement.object_root = item.element_2 AND
-statement.until_commit = 9223372036854775807 ORDER BY item.key, statement.commit_ts,
-statement.position
+LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+((statement.subject_root = item.element_0 AND statement.relation = item.element_1 AND
+statement.asserts = 1 AND (statement.at, statement.commit_ts, statement.position) >=
+(item.element_3, item.element_4, item.element_5) AND (statement.at, statement.commit_ts,
+statement.position) <= (item.element_6, item.element_7, item.element_8)) AND statement.store_id =
+:store_id) AND statement.until_commit = 9223372036854775807 OFFSET 0) AS statement ON TRUE WHERE
+statement.object_root = item.element_2 ORDER BY item.key, statement.commit_ts, statement.position
 
 -- name: graph_assertions_private
 SELECT statement.assertion_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS item JOIN memoranda.graph_statement AS statement ON (statement.assertion_id = item.value
-AND statement.private > 0) AND statement.store_id = :store_id JOIN memoranda.scope ON scope.id =
-statement.private AND scope.store_id = :store_id WHERE scope.agent_id <> :viewer
+place)) AS item JOIN LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+(statement.assertion_id = item.value AND statement.private > 0) AND statement.store_id = :store_id
+OFFSET 0) AS statement ON TRUE JOIN LATERAL (SELECT scope.* FROM memoranda.scope WHERE scope.id =
+statement.private AND scope.store_id = :store_id OFFSET 0) AS scope ON TRUE WHERE scope.agent_id <>
+:viewer
 
 -- name: graph_bound_after
 SELECT at, commit_ts, position FROM memoranda.graph_statement WHERE (object_root = :object AND
@@ -502,12 +517,14 @@ SELECT DISTINCT target FROM memoranda.state_because WHERE kind = 3 AND state_bec
 -- name: graph_cited_beside
 SELECT DISTINCT because.target FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS item JOIN memoranda.graph_statement AS own ON own.assertion_id = item.value AND
-own.store_id = :store_id JOIN memoranda.graph_statement AS statement ON (statement.subject_root =
+place)) AS item JOIN LATERAL (SELECT own.* FROM memoranda.graph_statement AS own WHERE
+own.assertion_id = item.value AND own.store_id = :store_id OFFSET 0) AS own ON TRUE JOIN LATERAL
+(SELECT statement.* FROM memoranda.graph_statement AS statement WHERE (statement.subject_root =
 own.subject_root AND statement.relation = own.relation AND statement.asserts = 1 AND
-statement.until_commit = 9223372036854775807) AND statement.store_id = :store_id JOIN
-memoranda.state_because AS because ON (because.kind = 3 AND because.target = statement.assertion_id)
-AND because.store_id = :store_id
+statement.until_commit = 9223372036854775807) AND statement.store_id = :store_id OFFSET 0) AS
+statement ON TRUE JOIN LATERAL (SELECT because.* FROM memoranda.state_because AS because WHERE
+(because.kind = 3 AND because.target = statement.assertion_id) AND because.store_id = :store_id
+OFFSET 0) AS because ON TRUE
 
 -- name: graph_cited_on_timelines
 WITH graph(id, namespace) AS (SELECT id, namespace FROM memoranda.scope WHERE scope.store_id =
@@ -515,15 +532,17 @@ WITH graph(id, namespace) AS (SELECT id, namespace FROM memoranda.scope WHERE sc
 :store_id) SELECT DISTINCT because.target FROM (SELECT list.place - 1 AS key, CAST(list.element ->>
 0 AS TEXT) AS element_0, CAST(list.element ->> 1 AS TEXT) AS element_1, CAST(list.element ->> 2 AS
 TEXT) AS element_2 FROM JSONB_ARRAY_ELEMENTS(CAST(:timelines AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN graph ON graph.namespace = item.element_0 JOIN
-memoranda.graph_node AS subject ON (subject.scope_id = graph.id AND subject.kind = 'entity' AND
-subject.key = item.element_1) AND subject.store_id = :store_id JOIN memoranda.graph_node AS relation
-ON (relation.scope_id = graph.id AND relation.kind = 'relation' AND relation.key = item.element_2)
-AND relation.store_id = :store_id JOIN memoranda.graph_statement AS statement ON
-(statement.subject_root = subject.root AND statement.relation = relation.id AND statement.asserts =
-1 AND statement.until_commit = 9223372036854775807) AND statement.store_id = :store_id JOIN
-memoranda.state_because AS because ON (because.kind = 3 AND because.target = statement.assertion_id)
-AND because.store_id = :store_id
+list(element, place)) AS item JOIN graph ON graph.namespace = item.element_0 JOIN LATERAL (SELECT
+subject.* FROM memoranda.graph_node AS subject WHERE (subject.scope_id = graph.id AND subject.kind =
+'entity' AND subject.key = item.element_1) AND subject.store_id = :store_id OFFSET 0) AS subject ON
+TRUE JOIN LATERAL (SELECT relation.* FROM memoranda.graph_node AS relation WHERE (relation.scope_id
+= graph.id AND relation.kind = 'relation' AND relation.key = item.element_2) AND relation.store_id =
+:store_id OFFSET 0) AS relation ON TRUE JOIN LATERAL (SELECT statement.* FROM
+memoranda.graph_statement AS statement WHERE (statement.subject_root = subject.root AND
+statement.relation = relation.id AND statement.asserts = 1 AND statement.until_commit =
+9223372036854775807) AND statement.store_id = :store_id OFFSET 0) AS statement ON TRUE JOIN LATERAL
+(SELECT because.* FROM memoranda.state_because AS because WHERE (because.kind = 3 AND because.target
+= statement.assertion_id) AND because.store_id = :store_id OFFSET 0) AS because ON TRUE
 
 -- name: graph_commits_of_namespace
 WITH node AS (SELECT graph_node.id, graph_node.commit_ts FROM memoranda.scope JOIN
@@ -621,13 +640,13 @@ SELECT edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_comm
 edge.from_position, edge.last_at, edge.last_commit, edge.last_position, edge.valid_to,
 edge.to_commit, edge.to_position FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:nodes AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS item JOIN memoranda.graph_edge AS edge ON edge.subject = item.value AND edge.store_id =
-:store_id WHERE (CAST(:relation AS BIGINT) IS NULL OR edge.relation = :relation) AND edge.valid_from
-<= :valid_at AND edge.valid_to > :valid_at AND edge.object IN (SELECT item.value FROM (SELECT
-list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM
-JSONB_ARRAY_ELEMENTS(CAST(:nodes AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item) ORDER
-BY edge.subject, edge.relation, edge.valid_from, edge.from_commit, edge.from_position LIMIT
-NULLIF(CAST(:limit AS BIGINT), -1)
+place)) AS item JOIN LATERAL (SELECT edge.* FROM memoranda.graph_edge AS edge WHERE edge.subject =
+item.value AND edge.store_id = :store_id OFFSET 0) AS edge ON TRUE WHERE (CAST(:relation AS BIGINT)
+IS NULL OR edge.relation = :relation) AND edge.valid_from <= :valid_at AND edge.valid_to > :valid_at
+AND edge.object IN (SELECT item.value FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}'
+AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:nodes AS JSONB)) WITH ORDINALITY AS
+list(element, place)) AS item) ORDER BY edge.subject, edge.relation, edge.valid_from,
+edge.from_commit, edge.from_position LIMIT NULLIF(CAST(:limit AS BIGINT), -1)
 
 -- name: graph_edges_between
 SELECT subject, relation, object, valid_from, from_commit, from_position, last_at, last_commit,
@@ -660,11 +679,12 @@ SELECT edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_comm
 edge.from_position, edge.last_at, edge.last_commit, edge.last_position, edge.valid_to,
 edge.to_commit, edge.to_position FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:subjects AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN memoranda.graph_edge AS edge ON edge.subject = item.value AND
-edge.store_id = :store_id WHERE (CAST(:relation AS BIGINT) IS NULL OR edge.relation = :relation) AND
-(CAST(:object AS BIGINT) IS NULL OR edge.object = :object) AND (CAST(:valid_at AS BIGINT) IS NULL OR
-(edge.valid_from <= :valid_at AND edge.valid_to > :valid_at)) ORDER BY edge.subject, edge.relation,
-edge.valid_from, edge.from_commit, edge.from_position
+list(element, place)) AS item JOIN LATERAL (SELECT edge.* FROM memoranda.graph_edge AS edge WHERE
+edge.subject = item.value AND edge.store_id = :store_id OFFSET 0) AS edge ON TRUE WHERE
+(CAST(:relation AS BIGINT) IS NULL OR edge.relation = :relation) AND (CAST(:object AS BIGINT) IS
+NULL OR edge.object = :object) AND (CAST(:valid_at AS BIGINT) IS NULL OR (edge.valid_from <=
+:valid_at AND edge.valid_to > :valid_at)) ORDER BY edge.subject, edge.relation, edge.valid_from,
+edge.from_commit, edge.from_position
 
 -- name: graph_edges_of_assertions
 SELECT COALESCE(scope.namespace, shared.namespace), COALESCE(scope.agent_id, ''),
@@ -672,45 +692,52 @@ statement.assertion_id, edge.subject, edge.relation, edge.object, edge.valid_fro
 edge.from_position, edge.last_at, edge.last_commit, edge.last_position, edge.valid_to,
 edge.to_commit, edge.to_position FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS item JOIN memoranda.graph_statement AS statement ON (statement.assertion_id = item.value
-AND statement.asserts = 1) AND statement.store_id = :store_id JOIN memoranda.graph_node AS subject
-ON subject.id = statement.subject AND subject.store_id = :store_id LEFT JOIN memoranda.scope ON
-scope.id = subject.scope_id AND scope.store_id = :store_id LEFT JOIN memoranda.graph_shared AS
-shared ON shared.id = subject.scope_id AND shared.store_id = :store_id JOIN memoranda.graph_edge AS
-edge ON (edge.subject = statement.subject_root AND edge.relation = statement.relation AND
-edge.object = statement.object_root AND (edge.valid_from, edge.from_commit, edge.from_position) <=
-(statement.at, statement.commit_ts, statement.position) AND (edge.last_at, edge.last_commit,
-edge.last_position) >= (statement.at, statement.commit_ts, statement.position)) AND edge.store_id =
-:store_id WHERE statement.until_commit = 9223372036854775807 AND CASE WHEN statement.author > 0 THEN
-1 ELSE 0 END = :shared ORDER BY item.key, edge.valid_from, edge.from_commit, edge.from_position
+place)) AS item JOIN LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+((statement.assertion_id = item.value AND statement.asserts = 1) AND statement.store_id = :store_id)
+AND statement.until_commit = 9223372036854775807 OFFSET 0) AS statement ON TRUE JOIN LATERAL (SELECT
+subject.* FROM memoranda.graph_node AS subject WHERE subject.id = statement.subject AND
+subject.store_id = :store_id OFFSET 0) AS subject ON TRUE LEFT JOIN LATERAL (SELECT scope.* FROM
+memoranda.scope WHERE scope.id = subject.scope_id AND scope.store_id = :store_id OFFSET 0) AS scope
+ON TRUE LEFT JOIN LATERAL (SELECT shared.* FROM memoranda.graph_shared AS shared WHERE shared.id =
+subject.scope_id AND shared.store_id = :store_id OFFSET 0) AS shared ON TRUE JOIN LATERAL (SELECT
+edge.* FROM memoranda.graph_edge AS edge WHERE (edge.subject = statement.subject_root AND
+edge.relation = statement.relation AND edge.object = statement.object_root AND (edge.valid_from,
+edge.from_commit, edge.from_position) <= (statement.at, statement.commit_ts, statement.position) AND
+(edge.last_at, edge.last_commit, edge.last_position) >= (statement.at, statement.commit_ts,
+statement.position)) AND edge.store_id = :store_id OFFSET 0) AS edge ON TRUE WHERE CASE WHEN
+statement.author > 0 THEN 1 ELSE 0 END = :shared ORDER BY item.key, edge.valid_from,
+edge.from_commit, edge.from_position
 
 -- name: graph_edges_to
 SELECT edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit,
 edge.from_position, edge.last_at, edge.last_commit, edge.last_position, edge.valid_to,
 edge.to_commit, edge.to_position FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:objects AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS item JOIN memoranda.graph_edge AS edge ON edge.object = item.value AND edge.store_id =
-:store_id WHERE (CAST(:relation AS BIGINT) IS NULL OR edge.relation = :relation) AND (CAST(:valid_at
-AS BIGINT) IS NULL OR (edge.valid_from <= :valid_at AND edge.valid_to > :valid_at)) ORDER BY
-edge.subject, edge.relation, edge.valid_from, edge.from_commit, edge.from_position
+place)) AS item JOIN LATERAL (SELECT edge.* FROM memoranda.graph_edge AS edge WHERE edge.object =
+item.value AND edge.store_id = :store_id OFFSET 0) AS edge ON TRUE WHERE (CAST(:relation AS BIGINT)
+IS NULL OR edge.relation = :relation) AND (CAST(:valid_at AS BIGINT) IS NULL OR (edge.valid_from <=
+:valid_at AND edge.valid_to > :valid_at)) ORDER BY edge.subject, edge.relation, edge.valid_from,
+edge.from_commit, edge.from_position
 
 -- name: graph_edges_touching
 SELECT edge.subject, edge.relation, edge.object, edge.valid_from, edge.from_commit,
 edge.from_position, edge.last_at, edge.last_commit, edge.last_position, edge.valid_to,
 edge.to_commit, edge.to_position FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:nodes AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS item JOIN memoranda.graph_edge AS edge ON edge.subject = item.value AND edge.store_id =
-:store_id WHERE :outward = 1 AND (CAST(:relation AS BIGINT) IS NULL OR edge.relation = :relation)
-AND edge.valid_from <= :valid_at AND edge.valid_to > :valid_at UNION SELECT edge.subject,
-edge.relation, edge.object, edge.valid_from, edge.from_commit, edge.from_position, edge.last_at,
-edge.last_commit, edge.last_position, edge.valid_to, edge.to_commit, edge.to_position FROM (SELECT
-list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM
-JSONB_ARRAY_ELEMENTS(CAST(:nodes AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_node AS node ON (node.id = item.value AND node.kind = 'entity') AND node.store_id =
-:store_id JOIN memoranda.graph_edge AS edge ON edge.object = node.id AND edge.store_id = :store_id
-WHERE :inward = 1 AND (CAST(:relation AS BIGINT) IS NULL OR edge.relation = :relation) AND
-edge.valid_from <= :valid_at AND edge.valid_to > :valid_at ORDER BY 1, 2, 4, 5, 6 LIMIT
-NULLIF(CAST(:limit AS BIGINT), -1)
+place)) AS item JOIN LATERAL (SELECT edge.* FROM memoranda.graph_edge AS edge WHERE edge.subject =
+item.value AND edge.store_id = :store_id OFFSET 0) AS edge ON TRUE WHERE :outward = 1 AND
+(CAST(:relation AS BIGINT) IS NULL OR edge.relation = :relation) AND edge.valid_from <= :valid_at
+AND edge.valid_to > :valid_at UNION SELECT edge.subject, edge.relation, edge.object,
+edge.valid_from, edge.from_commit, edge.from_position, edge.last_at, edge.last_commit,
+edge.last_position, edge.valid_to, edge.to_commit, edge.to_position FROM (SELECT list.place - 1 AS
+key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:nodes AS JSONB))
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT node.* FROM
+memoranda.graph_node AS node WHERE (node.id = item.value AND node.kind = 'entity') AND node.store_id
+= :store_id OFFSET 0) AS node ON TRUE JOIN LATERAL (SELECT edge.* FROM memoranda.graph_edge AS edge
+WHERE edge.object = node.id AND edge.store_id = :store_id OFFSET 0) AS edge ON TRUE WHERE :inward =
+1 AND (CAST(:relation AS BIGINT) IS NULL OR edge.relation = :relation) AND edge.valid_from <=
+:valid_at AND edge.valid_to > :valid_at ORDER BY 1, 2, 4, 5, 6 LIMIT NULLIF(CAST(:limit AS BIGINT),
+-1)
 
 -- name: graph_end_after
 SELECT at, commit_ts, position FROM (SELECT at, commit_ts, position FROM memoranda.graph_statement
@@ -769,18 +796,20 @@ statement.relation = touched.relation) AND statement.store_id = :store_id
 SELECT named.root, node.id, node.key, node.name, event.committed_at FROM (SELECT node.id AS node,
 item.value AS root FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS
 value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS
-item JOIN memoranda.graph_node AS node ON node.root = item.value AND node.store_id = :store_id WHERE
-NOT EXISTS(SELECT 1 FROM memoranda.graph_root AS past WHERE (past.node = node.id AND
-past.until_commit > :as_of_commit) AND past.store_id = :store_id) UNION ALL SELECT past.node,
-past.root FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM
-JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_root AS past ON (past.root = item.value AND past.until_commit > :as_of_commit) AND
-past.store_id = :store_id WHERE NOT EXISTS(SELECT 1 FROM memoranda.graph_root AS sooner WHERE
-(sooner.node = past.node AND sooner.until_commit > :as_of_commit AND sooner.until_commit <
-past.until_commit) AND sooner.store_id = :store_id)) AS named JOIN memoranda.graph_node AS node ON
-node.id = named.node AND node.store_id = :store_id JOIN memoranda.event ON event.commit_ts =
-node.commit_ts AND event.store_id = :store_id WHERE node.commit_ts <= :as_of_commit ORDER BY
-named.root NULLS FIRST, node.id
+item JOIN LATERAL (SELECT node.* FROM memoranda.graph_node AS node WHERE node.root = item.value AND
+node.store_id = :store_id OFFSET 0) AS node ON TRUE WHERE NOT EXISTS(SELECT 1 FROM
+memoranda.graph_root AS past WHERE (past.node = node.id AND past.until_commit > :as_of_commit) AND
+past.store_id = :store_id) UNION ALL SELECT past.node, past.root FROM (SELECT list.place - 1 AS key,
+CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH
+ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT past.* FROM memoranda.graph_root AS
+past WHERE (past.root = item.value AND past.until_commit > :as_of_commit) AND past.store_id =
+:store_id OFFSET 0) AS past ON TRUE WHERE NOT EXISTS(SELECT 1 FROM memoranda.graph_root AS sooner
+WHERE (sooner.node = past.node AND sooner.until_commit > :as_of_commit AND sooner.until_commit <
+past.until_commit) AND sooner.store_id = :store_id)) AS named JOIN LATERAL (SELECT node.* FROM
+memoranda.graph_node AS node WHERE node.id = named.node AND node.store_id = :store_id OFFSET 0) AS
+node ON TRUE JOIN LATERAL (SELECT event.* FROM memoranda.event WHERE event.commit_ts =
+node.commit_ts AND event.store_id = :store_id OFFSET 0) AS event ON TRUE WHERE node.commit_ts <=
+:as_of_commit ORDER BY named.root NULLS FIRST, node.id
 
 -- name: graph_names_of_entity
 SELECT other.key, other.name FROM memoranda.graph_node AS node JOIN memoranda.graph_node AS other ON
@@ -873,14 +902,14 @@ NULLS FIRST, node.id
 -- name: graph_nodes
 SELECT node.id, node.kind, node.key, node.name FROM (SELECT list.place - 1 AS key, CAST(list.element
 #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN memoranda.graph_node AS node ON node.id = item.value AND
-node.store_id = :store_id
+list(element, place)) AS item JOIN LATERAL (SELECT node.* FROM memoranda.graph_node AS node WHERE
+node.id = item.value AND node.store_id = :store_id OFFSET 0) AS node ON TRUE
 
 -- name: graph_nodes_in
 SELECT node.id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value
 FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_node AS node ON node.id = item.value AND node.store_id = :store_id WHERE
-node.scope_id = :graph
+LATERAL (SELECT node.* FROM memoranda.graph_node AS node WHERE node.id = item.value AND
+node.store_id = :store_id OFFSET 0) AS node ON TRUE WHERE node.scope_id = :graph
 
 -- name: graph_nodes_named
 SELECT scope.namespace, scope.agent_id, scope.id, node.key, COALESCE((SELECT past.root FROM
@@ -888,13 +917,13 @@ memoranda.graph_root AS past WHERE (past.node = node.id AND past.until_commit > 
 past.store_id = :store_id ORDER BY past.until_commit LIMIT 1), node.root) FROM memoranda.scope CROSS
 JOIN (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
 JSONB_ARRAY_ELEMENTS(CAST(:names AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_node AS node ON (node.scope_id = scope.id AND node.kind = 'entity' AND node.key =
-item.value) AND node.store_id = :store_id WHERE (scope.namespace IN (SELECT item.value FROM (SELECT
-list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
-JSONB_ARRAY_ELEMENTS(CAST(:namespaces AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item)
-AND (CAST(:agent_id AS TEXT) IS NULL OR scope.agent_id = :agent_id) AND node.commit_ts <=
-:as_of_commit) AND scope.store_id = :store_id ORDER BY node.id LIMIT NULLIF(CAST(:limit AS BIGINT),
--1)
+LATERAL (SELECT node.* FROM memoranda.graph_node AS node WHERE (node.scope_id = scope.id AND
+node.kind = 'entity' AND node.key = item.value) AND node.store_id = :store_id OFFSET 0) AS node ON
+TRUE WHERE (scope.namespace IN (SELECT item.value FROM (SELECT list.place - 1 AS key,
+CAST(list.element #>> '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:namespaces AS JSONB))
+WITH ORDINALITY AS list(element, place)) AS item) AND (CAST(:agent_id AS TEXT) IS NULL OR
+scope.agent_id = :agent_id) AND node.commit_ts <= :as_of_commit) AND scope.store_id = :store_id
+ORDER BY node.id LIMIT NULLIF(CAST(:limit AS BIGINT), -1)
 
 -- name: graph_nodes_point
 UPDATE memoranda.graph_node SET root = :into WHERE root = :entity AND graph_node.store_id =
@@ -903,13 +932,14 @@ UPDATE memoranda.graph_node SET root = :into WHERE root = :entity AND graph_node
 -- name: graph_nodes_private
 SELECT node.id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value
 FROM JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_node AS node ON node.id = item.value AND node.store_id = :store_id WHERE
-EXISTS(SELECT 1 FROM memoranda.graph_statement AS statement WHERE (statement.private > 0 AND
-statement.private = node.scope_id AND (statement.subject = node.id OR statement.object = node.id))
-AND statement.store_id = :store_id) AND NOT EXISTS(SELECT 1 FROM memoranda.graph_statement AS
-statement WHERE (statement.subject_root = node.root AND statement.private = 0) AND
+LATERAL (SELECT node.* FROM memoranda.graph_node AS node WHERE node.id = item.value AND
+node.store_id = :store_id OFFSET 0) AS node ON TRUE WHERE EXISTS(SELECT 1 FROM
+memoranda.graph_statement AS statement WHERE (statement.private > 0 AND statement.private =
+node.scope_id AND (statement.subject = node.id OR statement.object = node.id)) AND
 statement.store_id = :store_id) AND NOT EXISTS(SELECT 1 FROM memoranda.graph_statement AS statement
-WHERE (statement.object = node.id AND statement.asserts = 1 AND statement.private = 0) AND
+WHERE (statement.subject_root = node.root AND statement.private = 0) AND statement.store_id =
+:store_id) AND NOT EXISTS(SELECT 1 FROM memoranda.graph_statement AS statement WHERE
+(statement.object = node.id AND statement.asserts = 1 AND statement.private = 0) AND
 statement.store_id = :store_id) AND NOT EXISTS(SELECT 1 FROM memoranda.graph_root AS past WHERE
 (past.root = node.id OR past.node = node.id) AND past.store_id = :store_id)
 
@@ -952,15 +982,17 @@ node.key AND twin.commit_ts <= :as_of_commit) AND twin.store_id = :store_id)) AN
 -- name: graph_private_statements_as_of
 WITH named AS (SELECT node.kind, node.key, item.value AS root FROM (SELECT list.place - 1 AS key,
 CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:subjects AS JSONB))
-WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.graph_node AS node ON node.root =
-item.value AND node.store_id = :store_id WHERE node.commit_ts <= :as_of_commit AND NOT EXISTS(SELECT
-1 FROM memoranda.graph_root AS past WHERE (past.node = node.id AND past.until_commit >
-:as_of_commit) AND past.store_id = :store_id) UNION ALL SELECT node.kind, node.key, past.root FROM
-(SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM
-JSONB_ARRAY_ELEMENTS(CAST(:subjects AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_root AS past ON (past.root = item.value AND past.until_commit > :as_of_commit) AND
-past.store_id = :store_id JOIN memoranda.graph_node AS node ON (node.id = past.node AND
-node.commit_ts <= :as_of_commit) AND node.store_id = :store_id WHERE NOT EXISTS(SELECT 1 FROM
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT node.* FROM
+memoranda.graph_node AS node WHERE node.root = item.value AND node.store_id = :store_id OFFSET 0) AS
+node ON TRUE WHERE node.commit_ts <= :as_of_commit AND NOT EXISTS(SELECT 1 FROM memoranda.graph_root
+AS past WHERE (past.node = node.id AND past.until_commit > :as_of_commit) AND past.store_id =
+:store_id) UNION ALL SELECT node.kind, node.key, past.root FROM (SELECT list.place - 1 AS key,
+CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:subjects AS JSONB))
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT past.* FROM
+memoranda.graph_root AS past WHERE (past.root = item.value AND past.until_commit > :as_of_commit)
+AND past.store_id = :store_id OFFSET 0) AS past ON TRUE JOIN LATERAL (SELECT node.* FROM
+memoranda.graph_node AS node WHERE (node.id = past.node AND node.commit_ts <= :as_of_commit) AND
+node.store_id = :store_id OFFSET 0) AS node ON TRUE WHERE NOT EXISTS(SELECT 1 FROM
 memoranda.graph_root AS sooner WHERE (sooner.node = past.node AND sooner.until_commit >
 :as_of_commit AND sooner.until_commit < past.until_commit) AND sooner.store_id = :store_id)) SELECT
 named.root, COALESCE((SELECT COALESCE((SELECT past.root FROM memoranda.graph_root AS past WHERE
@@ -990,15 +1022,17 @@ AND statement.subject = own.id) AND statement.store_id = :store_id WHERE stateme
 -- name: graph_private_subjects_naming
 WITH named AS (SELECT node.kind, node.key, item.value AS root FROM (SELECT list.place - 1 AS key,
 CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:objects AS JSONB))
-WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.graph_node AS node ON node.root =
-item.value AND node.store_id = :store_id WHERE node.commit_ts <= :as_of_commit AND NOT EXISTS(SELECT
-1 FROM memoranda.graph_root AS past WHERE (past.node = node.id AND past.until_commit >
-:as_of_commit) AND past.store_id = :store_id) UNION ALL SELECT node.kind, node.key, past.root FROM
-(SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM
-JSONB_ARRAY_ELEMENTS(CAST(:objects AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_root AS past ON (past.root = item.value AND past.until_commit > :as_of_commit) AND
-past.store_id = :store_id JOIN memoranda.graph_node AS node ON (node.id = past.node AND
-node.commit_ts <= :as_of_commit) AND node.store_id = :store_id WHERE NOT EXISTS(SELECT 1 FROM
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT node.* FROM
+memoranda.graph_node AS node WHERE node.root = item.value AND node.store_id = :store_id OFFSET 0) AS
+node ON TRUE WHERE node.commit_ts <= :as_of_commit AND NOT EXISTS(SELECT 1 FROM memoranda.graph_root
+AS past WHERE (past.node = node.id AND past.until_commit > :as_of_commit) AND past.store_id =
+:store_id) UNION ALL SELECT node.kind, node.key, past.root FROM (SELECT list.place - 1 AS key,
+CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:objects AS JSONB))
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT past.* FROM
+memoranda.graph_root AS past WHERE (past.root = item.value AND past.until_commit > :as_of_commit)
+AND past.store_id = :store_id OFFSET 0) AS past ON TRUE JOIN LATERAL (SELECT node.* FROM
+memoranda.graph_node AS node WHERE (node.id = past.node AND node.commit_ts <= :as_of_commit) AND
+node.store_id = :store_id OFFSET 0) AS node ON TRUE WHERE NOT EXISTS(SELECT 1 FROM
 memoranda.graph_root AS sooner WHERE (sooner.node = past.node AND sooner.until_commit >
 :as_of_commit AND sooner.until_commit < past.until_commit) AND sooner.store_id = :store_id)) SELECT
 DISTINCT COALESCE((SELECT COALESCE((SELECT past.root FROM memoranda.graph_root AS past WHERE
@@ -1022,12 +1056,13 @@ node.id = :relation AND node.store_id = :store_id
 -- name: graph_relation_size
 SELECT COUNT(*) FROM (SELECT id FROM memoranda.scope WHERE namespace = :namespace AND scope.store_id
 = :store_id UNION ALL SELECT id FROM memoranda.graph_shared WHERE namespace = :namespace AND
-graph_shared.store_id = :store_id) AS graph JOIN memoranda.graph_node AS relation ON
-(relation.scope_id = graph.id AND relation.kind = 'relation' AND relation.key = :relation) AND
-relation.store_id = :store_id JOIN memoranda.graph_node AS subject ON subject.scope_id = graph.id
-AND subject.store_id = :store_id JOIN memoranda.graph_statement AS statement ON
-(statement.subject_root = subject.id AND statement.relation = relation.id) AND statement.store_id =
-:store_id
+graph_shared.store_id = :store_id) AS graph JOIN LATERAL (SELECT relation.* FROM
+memoranda.graph_node AS relation WHERE (relation.scope_id = graph.id AND relation.kind = 'relation'
+AND relation.key = :relation) AND relation.store_id = :store_id OFFSET 0) AS relation ON TRUE JOIN
+LATERAL (SELECT subject.* FROM memoranda.graph_node AS subject WHERE subject.scope_id = graph.id AND
+subject.store_id = :store_id OFFSET 0) AS subject ON TRUE JOIN LATERAL (SELECT statement.* FROM
+memoranda.graph_statement AS statement WHERE (statement.subject_root = subject.id AND
+statement.relation = relation.id) AND statement.store_id = :store_id OFFSET 0) AS statement ON TRUE
 
 -- name: graph_relation_used
 SELECT 1 FROM memoranda.scope JOIN memoranda.graph_node AS relation ON (relation.scope_id = scope.id
@@ -1114,12 +1149,13 @@ memoranda.graph_root AS past WHERE (past.node = node.id AND past.until_commit > 
 past.store_id = :store_id ORDER BY past.until_commit LIMIT 1), node.root) FROM
 memoranda.graph_shared CROSS JOIN (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT)
 AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:names AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS item JOIN memoranda.graph_node AS node ON (node.scope_id = graph_shared.id AND node.kind =
-'entity' AND node.key = item.value) AND node.store_id = :store_id WHERE (graph_shared.namespace IN
-(SELECT item.value FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value
-FROM JSONB_ARRAY_ELEMENTS(CAST(:namespaces AS JSONB)) WITH ORDINALITY AS list(element, place)) AS
-item) AND node.commit_ts <= :as_of_commit) AND graph_shared.store_id = :store_id ORDER BY node.id
-LIMIT NULLIF(CAST(:limit AS BIGINT), -1)
+AS item JOIN LATERAL (SELECT node.* FROM memoranda.graph_node AS node WHERE (node.scope_id =
+graph_shared.id AND node.kind = 'entity' AND node.key = item.value) AND node.store_id = :store_id
+OFFSET 0) AS node ON TRUE WHERE (graph_shared.namespace IN (SELECT item.value FROM (SELECT
+list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
+JSONB_ARRAY_ELEMENTS(CAST(:namespaces AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item)
+AND node.commit_ts <= :as_of_commit) AND graph_shared.store_id = :store_id ORDER BY node.id LIMIT
+NULLIF(CAST(:limit AS BIGINT), -1)
 
 -- name: graph_shared_rows
 SELECT namespace FROM memoranda.graph_shared WHERE graph_shared.store_id = :store_id ORDER BY
@@ -1255,33 +1291,34 @@ graph_statement.store_id = :store_id
 -- name: graph_statements_as_of
 WITH named AS (SELECT node.id AS node, node.root AS now, item.value AS root FROM (SELECT list.place
 - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:subjects
-AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.graph_node AS node ON
-node.root = item.value AND node.store_id = :store_id WHERE NOT EXISTS(SELECT 1 FROM
-memoranda.graph_root AS past WHERE (past.node = node.id AND past.until_commit > :as_of_commit) AND
-past.store_id = :store_id) UNION ALL SELECT past.node, node.root, past.root FROM (SELECT list.place
-- 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:subjects
-AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.graph_root AS past ON
-(past.root = item.value AND past.until_commit > :as_of_commit) AND past.store_id = :store_id JOIN
-memoranda.graph_node AS node ON node.id = past.node AND node.store_id = :store_id WHERE NOT
-EXISTS(SELECT 1 FROM memoranda.graph_root AS sooner WHERE (sooner.node = past.node AND
-sooner.until_commit > :as_of_commit AND sooner.until_commit < past.until_commit) AND sooner.store_id
-= :store_id)) SELECT named.root, statement.relation, statement.at, statement.commit_ts,
-statement.position, statement.asserts, COALESCE((SELECT past.root FROM memoranda.graph_root AS past
-WHERE (past.node = statement.object AND past.until_commit > :as_of_commit) AND past.store_id =
-:store_id ORDER BY past.until_commit LIMIT 1), object.root), statement.assertion_id,
-statement.committed_at, statement.confidence, statement.source, statement.bound, (SELECT
-scope.agent_id FROM memoranda.scope WHERE scope.id = statement.author AND scope.store_id =
-:store_id), CASE WHEN (SELECT LENGTH(salts) % 16 = 0 FROM memoranda.event WHERE commit_ts = 1 AND
-event.store_id = :store_id) THEN EXISTS(SELECT 1 FROM memoranda.erased JOIN memoranda.event ON
-event.commit_ts = erased.commit_ts AND event.store_id = :store_id WHERE (erased.commit_ts =
-statement.commit_ts AND erased.position = statement.position AND LENGTH(event.salts) % 16 = 0) AND
-erased.store_id = :store_id) ELSE FALSE END FROM named JOIN memoranda.graph_statement AS statement
-ON (statement.subject_root = named.now AND statement.subject = named.node) AND statement.store_id =
-:store_id LEFT JOIN memoranda.graph_node AS object ON object.id = statement.object AND
-object.store_id = :store_id WHERE statement.commit_ts <= :as_of_commit AND statement.until_commit >
-:as_of_commit AND (CAST(:relation AS BIGINT) IS NULL OR statement.relation = :relation) AND
-(:public_only = 0 OR statement.private = 0) ORDER BY named.root NULLS FIRST, statement.relation,
-statement.at, statement.commit_ts, statement.position
+AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT node.* FROM
+memoranda.graph_node AS node WHERE node.root = item.value AND node.store_id = :store_id OFFSET 0) AS
+node ON TRUE WHERE NOT EXISTS(SELECT 1 FROM memoranda.graph_root AS past WHERE (past.node = node.id
+AND past.until_commit > :as_of_commit) AND past.store_id = :store_id) UNION ALL SELECT past.node,
+node.root, past.root FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS
+value FROM JSONB_ARRAY_ELEMENTS(CAST(:subjects AS JSONB)) WITH ORDINALITY AS list(element, place))
+AS item JOIN LATERAL (SELECT past.* FROM memoranda.graph_root AS past WHERE (past.root = item.value
+AND past.until_commit > :as_of_commit) AND past.store_id = :store_id OFFSET 0) AS past ON TRUE JOIN
+LATERAL (SELECT node.* FROM memoranda.graph_node AS node WHERE node.id = past.node AND node.store_id
+= :store_id OFFSET 0) AS node ON TRUE WHERE NOT EXISTS(SELECT 1 FROM memoranda.graph_root AS sooner
+WHERE (sooner.node = past.node AND sooner.until_commit > :as_of_commit AND sooner.until_commit <
+past.until_commit) AND sooner.store_id = :store_id)) SELECT named.root, statement.relation,
+statement.at, statement.commit_ts, statement.position, statement.asserts, COALESCE((SELECT past.root
+FROM memoranda.graph_root AS past WHERE (past.node = statement.object AND past.until_commit >
+:as_of_commit) AND past.store_id = :store_id ORDER BY past.until_commit LIMIT 1), object.root),
+statement.assertion_id, statement.committed_at, statement.confidence, statement.source,
+statement.bound, (SELECT scope.agent_id FROM memoranda.scope WHERE scope.id = statement.author AND
+scope.store_id = :store_id), CASE WHEN (SELECT LENGTH(salts) % 16 = 0 FROM memoranda.event WHERE
+commit_ts = 1 AND event.store_id = :store_id) THEN EXISTS(SELECT 1 FROM memoranda.erased JOIN
+memoranda.event ON event.commit_ts = erased.commit_ts AND event.store_id = :store_id WHERE
+(erased.commit_ts = statement.commit_ts AND erased.position = statement.position AND
+LENGTH(event.salts) % 16 = 0) AND erased.store_id = :store_id) ELSE FALSE END FROM named JOIN
+memoranda.graph_statement AS statement ON (statement.subject_root = named.now AND statement.subject
+= named.node) AND statement.store_id = :store_id LEFT JOIN memoranda.graph_node AS object ON
+object.id = statement.object AND object.store_id = :store_id WHERE statement.commit_ts <=
+:as_of_commit AND statement.until_commit > :as_of_commit AND (CAST(:relation AS BIGINT) IS NULL OR
+statement.relation = :relation) AND (:public_only = 0 OR statement.private = 0) ORDER BY named.root
+NULLS FIRST, statement.relation, statement.at, statement.commit_ts, statement.position
 
 -- name: graph_statements_at
 SELECT commit_ts, position, asserts, bound FROM (SELECT commit_ts, position, asserts, bound FROM
@@ -1309,18 +1346,20 @@ statement.subject AND past.until_commit > :as_of_commit) AND past.store_id = :st
 past.until_commit LIMIT 1), statement.subject_root) FROM (SELECT node.id AS node FROM (SELECT
 list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM
 JSONB_ARRAY_ELEMENTS(CAST(:objects AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_node AS node ON node.root = item.value AND node.store_id = :store_id WHERE NOT
-EXISTS(SELECT 1 FROM memoranda.graph_root AS past WHERE (past.node = node.id AND past.until_commit >
-:as_of_commit) AND past.store_id = :store_id) UNION SELECT past.node FROM (SELECT list.place - 1 AS
-key, CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:objects AS
-JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.graph_root AS past ON
-(past.root = item.value AND past.until_commit > :as_of_commit) AND past.store_id = :store_id WHERE
-NOT EXISTS(SELECT 1 FROM memoranda.graph_root AS sooner WHERE (sooner.node = past.node AND
-sooner.until_commit > :as_of_commit AND sooner.until_commit < past.until_commit) AND sooner.store_id
-= :store_id)) AS named JOIN memoranda.graph_statement AS statement ON (statement.object = named.node
-AND statement.asserts = 1) AND statement.store_id = :store_id WHERE statement.commit_ts <=
-:as_of_commit AND statement.until_commit > :as_of_commit AND (:public_only = 0 OR statement.private
-= 0)
+LATERAL (SELECT node.* FROM memoranda.graph_node AS node WHERE node.root = item.value AND
+node.store_id = :store_id OFFSET 0) AS node ON TRUE WHERE NOT EXISTS(SELECT 1 FROM
+memoranda.graph_root AS past WHERE (past.node = node.id AND past.until_commit > :as_of_commit) AND
+past.store_id = :store_id) UNION SELECT past.node FROM (SELECT list.place - 1 AS key,
+CAST(list.element #>> '{}' AS BIGINT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:objects AS JSONB))
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT past.* FROM
+memoranda.graph_root AS past WHERE (past.root = item.value AND past.until_commit > :as_of_commit)
+AND past.store_id = :store_id OFFSET 0) AS past ON TRUE WHERE NOT EXISTS(SELECT 1 FROM
+memoranda.graph_root AS sooner WHERE (sooner.node = past.node AND sooner.until_commit >
+:as_of_commit AND sooner.until_commit < past.until_commit) AND sooner.store_id = :store_id)) AS
+named JOIN LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+(statement.object = named.node AND statement.asserts = 1) AND statement.store_id = :store_id OFFSET
+0) AS statement ON TRUE WHERE statement.commit_ts <= :as_of_commit AND statement.until_commit >
+:as_of_commit AND (:public_only = 0 OR statement.private = 0)
 
 -- name: graph_subjects_of_assertions
 SELECT DISTINCT scope.namespace, scope.agent_id, scope.id, COALESCE((SELECT past.root FROM
@@ -1328,10 +1367,12 @@ memoranda.graph_root AS past WHERE (past.node = statement.subject AND past.until
 :as_of_commit) AND past.store_id = :store_id ORDER BY past.until_commit LIMIT 1), subject.root) FROM
 (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
 JSONB_ARRAY_ELEMENTS(CAST(:ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.graph_statement AS statement ON (statement.assertion_id = item.value AND statement.asserts
-= 1) AND statement.store_id = :store_id JOIN memoranda.graph_node AS subject ON subject.id =
-statement.subject AND subject.store_id = :store_id JOIN memoranda.scope ON scope.id =
-subject.scope_id AND scope.store_id = :store_id WHERE statement.commit_ts <= :as_of_commit AND
+LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+(statement.assertion_id = item.value AND statement.asserts = 1) AND statement.store_id = :store_id
+OFFSET 0) AS statement ON TRUE JOIN LATERAL (SELECT subject.* FROM memoranda.graph_node AS subject
+WHERE subject.id = statement.subject AND subject.store_id = :store_id OFFSET 0) AS subject ON TRUE
+JOIN LATERAL (SELECT scope.* FROM memoranda.scope WHERE scope.id = subject.scope_id AND
+scope.store_id = :store_id OFFSET 0) AS scope ON TRUE WHERE statement.commit_ts <= :as_of_commit AND
 statement.until_commit > :as_of_commit
 
 -- name: graph_subjects_point
@@ -1398,11 +1439,13 @@ other.store_id = :store_id
 SELECT DISTINCT statement.subject_root, statement.relation FROM (SELECT id FROM memoranda.scope
 WHERE namespace = :namespace AND scope.store_id = :store_id UNION ALL SELECT id FROM
 memoranda.graph_shared WHERE namespace = :namespace AND graph_shared.store_id = :store_id) AS graph
-JOIN memoranda.graph_node AS relation ON (relation.scope_id = graph.id AND relation.kind =
-'relation' AND relation.key = :relation) AND relation.store_id = :store_id JOIN memoranda.graph_node
-AS subject ON subject.scope_id = graph.id AND subject.store_id = :store_id JOIN
-memoranda.graph_statement AS statement ON (statement.subject_root = subject.id AND
-statement.relation = relation.id) AND statement.store_id = :store_id
+JOIN LATERAL (SELECT relation.* FROM memoranda.graph_node AS relation WHERE (relation.scope_id =
+graph.id AND relation.kind = 'relation' AND relation.key = :relation) AND relation.store_id =
+:store_id OFFSET 0) AS relation ON TRUE JOIN LATERAL (SELECT subject.* FROM memoranda.graph_node AS
+subject WHERE subject.scope_id = graph.id AND subject.store_id = :store_id OFFSET 0) AS subject ON
+TRUE JOIN LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+(statement.subject_root = subject.id AND statement.relation = relation.id) AND statement.store_id =
+:store_id OFFSET 0) AS statement ON TRUE
 
 -- name: graph_timelines_touched
 SELECT DISTINCT subject_root, relation FROM memoranda.graph_statement WHERE subject_root = :entity
@@ -1506,18 +1549,19 @@ SELECT CAST(item.element_0 AS BIGINT), kind_count.kind, CAST(SUM(kind_count.coun
 (SELECT list.place - 1 AS key, CAST(list.element ->> 0 AS BIGINT) AS element_0, CAST(list.element
 ->> 1 AS BIGINT) AS element_1, CAST(list.element ->> 2 AS BIGINT) AS element_2 FROM
 JSONB_ARRAY_ELEMENTS(CAST(:ranges AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.kind_count ON kind_count.store_id = :store_id WHERE kind_count.scope_id = :scope_id AND
-kind_count.block >= item.element_1 AND kind_count.block <= item.element_2 GROUP BY item.key,
-item.element_0, kind_count.kind
+LATERAL (SELECT kind_count.* FROM memoranda.kind_count WHERE kind_count.store_id = :store_id OFFSET
+0) AS kind_count ON TRUE WHERE kind_count.scope_id = :scope_id AND kind_count.block >=
+item.element_1 AND kind_count.block <= item.element_2 GROUP BY item.key, item.element_0,
+kind_count.kind
 
 -- name: kinds_of_ranges
 SELECT CAST(item.element_0 AS BIGINT), event_scope.kinds, COUNT(*) FROM (SELECT list.place - 1 AS
 key, CAST(list.element ->> 0 AS BIGINT) AS element_0, CAST(list.element ->> 1 AS BIGINT) AS
 element_1, CAST(list.element ->> 2 AS BIGINT) AS element_2 FROM JSONB_ARRAY_ELEMENTS(CAST(:ranges AS
-JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.event_scope ON
-event_scope.store_id = :store_id WHERE event_scope.scope_id = :scope_id AND event_scope.commit_ts >
-item.element_1 AND event_scope.commit_ts <= item.element_2 GROUP BY item.key, item.element_0,
-event_scope.kinds
+JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT event_scope.* FROM
+memoranda.event_scope WHERE event_scope.store_id = :store_id OFFSET 0) AS event_scope ON TRUE WHERE
+event_scope.scope_id = :scope_id AND event_scope.commit_ts > item.element_1 AND
+event_scope.commit_ts <= item.element_2 GROUP BY item.key, item.element_0, event_scope.kinds
 
 -- name: kinds_of_scope
 SELECT commit_ts, kinds FROM memoranda.event_scope WHERE (scope_id = :scope_id AND commit_ts >
@@ -1564,11 +1608,12 @@ link.target = memory.id) AND link.store_id = :store_id WHERE (memory.memory_id =
 -- name: links_from
 SELECT source.memory_id, target.memory_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>>
 '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN memoranda.memory AS source ON source.memory_id = item.value AND
-source.store_id = :store_id JOIN memoranda.memory_link AS link ON (link.source = source.id AND
-link.relation = :relation) AND link.store_id = :store_id JOIN memoranda.memory AS target ON
-target.id = link.target AND target.store_id = :store_id WHERE link.commit_ts <= :at AND
-link.until_commit > :at
+list(element, place)) AS item JOIN LATERAL (SELECT source.* FROM memoranda.memory AS source WHERE
+source.memory_id = item.value AND source.store_id = :store_id OFFSET 0) AS source ON TRUE JOIN
+LATERAL (SELECT link.* FROM memoranda.memory_link AS link WHERE (link.source = source.id AND
+link.relation = :relation) AND link.store_id = :store_id OFFSET 0) AS link ON TRUE JOIN LATERAL
+(SELECT target.* FROM memoranda.memory AS target WHERE target.id = link.target AND target.store_id =
+:store_id OFFSET 0) AS target ON TRUE WHERE link.commit_ts <= :at AND link.until_commit > :at
 
 -- name: links_of
 SELECT source.memory_id, target.memory_id, link.relation, link.valid_from, CASE WHEN
@@ -1593,20 +1638,23 @@ memoranda.memory_state WHERE (memory = target.id AND (commit_ts, position) <= (l
 link.position)) AND memory_state.store_id = :store_id ORDER BY commit_ts DESC, position DESC LIMIT
 1) FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
 JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item
-JOIN memoranda.memory AS source ON source.memory_id = item.value AND source.store_id = :store_id
-JOIN memoranda.memory_link AS link ON (link.source = source.id AND link.relation IN ('reflects_on',
-'derived_from')) AND link.store_id = :store_id JOIN memoranda.memory AS target ON target.id =
-link.target AND target.store_id = :store_id WHERE link.commit_ts <= :at AND link.until_commit > :at
-ORDER BY link.relation DESC, target.memory_id
+JOIN LATERAL (SELECT source.* FROM memoranda.memory AS source WHERE source.memory_id = item.value
+AND source.store_id = :store_id OFFSET 0) AS source ON TRUE JOIN LATERAL (SELECT link.* FROM
+memoranda.memory_link AS link WHERE (link.source = source.id AND link.relation IN ('reflects_on',
+'derived_from')) AND link.store_id = :store_id OFFSET 0) AS link ON TRUE JOIN LATERAL (SELECT
+target.* FROM memoranda.memory AS target WHERE target.id = link.target AND target.store_id =
+:store_id OFFSET 0) AS target ON TRUE WHERE link.commit_ts <= :at AND link.until_commit > :at ORDER
+BY link.relation DESC, target.memory_id
 
 -- name: links_to
 SELECT target.memory_id, source.memory_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>>
 '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN memoranda.memory AS target ON target.memory_id = item.value AND
-target.store_id = :store_id JOIN memoranda.memory_link AS link ON (link.target = target.id AND
-link.relation = :relation) AND link.store_id = :store_id JOIN memoranda.memory AS source ON
-source.id = link.source AND source.store_id = :store_id WHERE link.commit_ts <= :at AND
-link.until_commit > :at
+list(element, place)) AS item JOIN LATERAL (SELECT target.* FROM memoranda.memory AS target WHERE
+target.memory_id = item.value AND target.store_id = :store_id OFFSET 0) AS target ON TRUE JOIN
+LATERAL (SELECT link.* FROM memoranda.memory_link AS link WHERE (link.target = target.id AND
+link.relation = :relation) AND link.store_id = :store_id OFFSET 0) AS link ON TRUE JOIN LATERAL
+(SELECT source.* FROM memoranda.memory AS source WHERE source.id = link.source AND source.store_id =
+:store_id OFFSET 0) AS source ON TRUE WHERE link.commit_ts <= :at AND link.until_commit > :at
 
 -- name: memories_citing_transcript
 SELECT DISTINCT memory.memory_id FROM memoranda.transcript JOIN memoranda.citation ON
@@ -1617,25 +1665,28 @@ memory.id = citation.memory AND memory.store_id = :store_id WHERE transcript.tra
 -- name: memories_hidden
 SELECT memory.memory_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS
 value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS requested JOIN memoranda.memory ON memory.memory_id = requested.value AND memory.store_id =
-:store_id WHERE memory.private = 1 AND memory.agent_id <> :viewer
+AS requested JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE (memory.memory_id =
+requested.value AND memory.store_id = :store_id) AND memory.private = 1 OFFSET 0) AS memory ON TRUE
+WHERE memory.agent_id <> :viewer
 
 -- name: memories_seen
 SELECT memory.memory_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS
 value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS item JOIN memoranda.memory ON memory.memory_id = item.value AND memory.store_id = :store_id WHERE
-memory.commit_ts <= :at AND (memory.private = 0 OR memory.agent_id = :viewer)
+AS item JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE memory.memory_id = item.value AND
+memory.store_id = :store_id OFFSET 0) AS memory ON TRUE WHERE memory.commit_ts <= :at AND
+(memory.private = 0 OR memory.agent_id = :viewer)
 
 -- name: memories_withdrawn
 SELECT memory.memory_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS
 value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS item JOIN memoranda.memory ON memory.memory_id = item.value AND memory.store_id = :store_id JOIN
-memoranda.memory_state AS state ON state.id = (SELECT id FROM memoranda.memory_state WHERE (memory =
-memory.id AND commit_ts <= :at) AND memory_state.store_id = :store_id ORDER BY commit_ts DESC,
-position DESC LIMIT 1) AND state.store_id = :store_id WHERE state.retracted = 1 OR state.expires_at
-<= :now OR EXISTS(SELECT 1 FROM memoranda.memory_link AS link WHERE (link.target = memory.id AND
-link.relation = 'supersedes' AND link.commit_ts <= :at AND link.until_commit > :at) AND
-link.store_id = :store_id)
+AS item JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE memory.memory_id = item.value AND
+memory.store_id = :store_id OFFSET 0) AS memory ON TRUE JOIN LATERAL (SELECT state.* FROM
+memoranda.memory_state AS state WHERE state.id = (SELECT id FROM memoranda.memory_state WHERE
+(memory = memory.id AND commit_ts <= :at) AND memory_state.store_id = :store_id ORDER BY commit_ts
+DESC, position DESC LIMIT 1) AND state.store_id = :store_id OFFSET 0) AS state ON TRUE WHERE
+state.retracted = 1 OR state.expires_at <= :now OR EXISTS(SELECT 1 FROM memoranda.memory_link AS
+link WHERE (link.target = memory.id AND link.relation = 'supersedes' AND link.commit_ts <= :at AND
+link.until_commit > :at) AND link.store_id = :store_id)
 
 -- name: memory_add
 INSERT INTO memoranda.memory (store_id, id, memory_id, namespace, agent_id, private, commit_ts,
@@ -1686,19 +1737,20 @@ memoranda.memory_state WHERE (memory = target.id AND (commit_ts, position) <= (l
 link.position)) AND memory_state.store_id = :store_id ORDER BY commit_ts DESC, position DESC LIMIT
 1) FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
 JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item
-JOIN memoranda.memory AS target ON target.memory_id = item.value AND target.store_id = :store_id
-JOIN memoranda.memory_link AS link ON (link.target = target.id AND link.relation IN ('reflects_on',
-'derived_from') AND link.until_commit = 9223372036854775807) AND link.store_id = :store_id JOIN
-memoranda.memory AS source ON source.id = link.source AND source.store_id = :store_id ORDER BY
-source.memory_id
+JOIN LATERAL (SELECT target.* FROM memoranda.memory AS target WHERE target.memory_id = item.value
+AND target.store_id = :store_id OFFSET 0) AS target ON TRUE JOIN LATERAL (SELECT link.* FROM
+memoranda.memory_link AS link WHERE (link.target = target.id AND link.relation IN ('reflects_on',
+'derived_from') AND link.until_commit = 9223372036854775807) AND link.store_id = :store_id OFFSET 0)
+AS link ON TRUE JOIN LATERAL (SELECT source.* FROM memoranda.memory AS source WHERE source.id =
+link.source AND source.store_id = :store_id OFFSET 0) AS source ON TRUE ORDER BY source.memory_id
 
 -- name: memory_depths
 SELECT memory.memory_id, memory.namespace, (SELECT state.depth FROM memoranda.memory_state AS state
 WHERE (state.memory = memory.id AND state.commit_ts <= :at) AND state.store_id = :store_id ORDER BY
 state.commit_ts DESC, state.position DESC LIMIT 1) FROM (SELECT list.place - 1 AS key,
 CAST(list.element #>> '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB))
-WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.memory ON memory.memory_id =
-item.value AND memory.store_id = :store_id
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT memory.* FROM memoranda.memory
+WHERE memory.memory_id = item.value AND memory.store_id = :store_id OFFSET 0) AS memory ON TRUE
 
 -- name: memory_details_redirect
 UPDATE memoranda.memory_state SET details_in = :into WHERE id = :id AND memory_state.store_id =
@@ -1905,33 +1957,36 @@ NULL WHERE id = :id AND memory_state.store_id = :store_id
 SELECT state.id, memory.memory_id, memory.namespace, memory.agent_id, memory.private,
 memory.created_at, state.commit_ts, state.version, state.updated_at, state.kind, state.tier,
 state.title, state.retracted, state.reason, state.expires_at, state.depth, state.access_count,
-state.last_accessed_at, (SELECT newer.memory_id FROM memoranda.memory_link AS link JOIN
-memoranda.memory AS newer ON newer.id = link.source AND newer.store_id = :store_id WHERE
-(link.target = memory.id AND link.relation = 'supersedes' AND link.commit_ts <= :at AND
-link.until_commit > :at AND (CAST(:viewer AS TEXT) IS NULL OR newer.private = 0 OR newer.agent_id =
-:viewer)) AND link.store_id = :store_id ORDER BY link.commit_ts DESC, link.position DESC LIMIT 1),
-COALESCE(details.details, state.details), COALESCE(content.commit_ts, state.commit_ts),
-COALESCE(content.position, state.position), COALESCE(content.digest, state.digest),
-COALESCE(content.size, state.size), CASE WHEN :content = 1 THEN COALESCE(content.content,
-state.content) END, COALESCE(content.updated_at, state.updated_at), CASE WHEN (SELECT LENGTH(salts)
-% 16 = 0 FROM memoranda.event WHERE commit_ts = 1 AND event.store_id = :store_id) THEN EXISTS(SELECT
-1 FROM memoranda.memory_state AS part JOIN memoranda.erased ON (erased.commit_ts = part.commit_ts
-AND erased.position = part.position) AND erased.store_id = :store_id JOIN memoranda.event ON
-event.commit_ts = part.commit_ts AND event.store_id = :store_id WHERE (part.memory = state.memory
-AND LENGTH(event.salts) % 16 = 0 AND (part.commit_ts, part.position) <= (state.commit_ts,
-state.position) AND (part.version BETWEEN state.version - state.retracted AND state.version OR
-part.id IN (state.details_in, state.content_in))) AND part.store_id = :store_id) ELSE FALSE END FROM
-(SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value, CASE
-JSONB_TYPEOF(list.element) WHEN 'number' THEN 'integer' ELSE 'text' END AS type FROM
-JSONB_ARRAY_ELEMENTS(CAST(:items AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.memory_state AS state ON state.id = CASE item.type WHEN 'integer' THEN CAST(item.value AS
-BIGINT) ELSE (SELECT last.id FROM memoranda.memory AS own JOIN memoranda.memory_state AS last ON
-last.memory = own.id AND last.store_id = :store_id WHERE (own.memory_id = item.value AND
-own.commit_ts <= :at AND last.commit_ts <= :at) AND own.store_id = :store_id ORDER BY last.commit_ts
-DESC, last.position DESC LIMIT 1) END AND state.store_id = :store_id JOIN memoranda.memory ON
-memory.id = state.memory AND memory.store_id = :store_id LEFT JOIN memoranda.memory_state AS details
-ON details.id = state.details_in AND details.store_id = :store_id LEFT JOIN memoranda.memory_state
-AS content ON content.id = state.content_in AND content.store_id = :store_id
+state.last_accessed_at, (SELECT newer.memory_id FROM memoranda.memory_link AS link JOIN LATERAL
+(SELECT newer.* FROM memoranda.memory AS newer WHERE newer.id = link.source AND newer.store_id =
+:store_id OFFSET 0) AS newer ON TRUE WHERE (link.target = memory.id AND link.relation = 'supersedes'
+AND link.commit_ts <= :at AND link.until_commit > :at AND (CAST(:viewer AS TEXT) IS NULL OR
+newer.private = 0 OR newer.agent_id = :viewer)) AND link.store_id = :store_id ORDER BY
+link.commit_ts DESC, link.position DESC LIMIT 1), COALESCE(details.details, state.details),
+COALESCE(content.commit_ts, state.commit_ts), COALESCE(content.position, state.position),
+COALESCE(content.digest, state.digest), COALESCE(content.size, state.size), CASE WHEN :content = 1
+THEN COALESCE(content.content, state.content) END, COALESCE(content.updated_at, state.updated_at),
+CASE WHEN (SELECT LENGTH(salts) % 16 = 0 FROM memoranda.event WHERE commit_ts = 1 AND event.store_id
+= :store_id) THEN EXISTS(SELECT 1 FROM memoranda.memory_state AS part JOIN memoranda.erased ON
+(erased.commit_ts = part.commit_ts AND erased.position = part.position) AND erased.store_id =
+:store_id JOIN memoranda.event ON event.commit_ts = part.commit_ts AND event.store_id = :store_id
+WHERE (part.memory = state.memory AND LENGTH(event.salts) % 16 = 0 AND (part.commit_ts,
+part.position) <= (state.commit_ts, state.position) AND (part.version BETWEEN state.version -
+state.retracted AND state.version OR part.id IN (state.details_in, state.content_in))) AND
+part.store_id = :store_id) ELSE FALSE END FROM (SELECT list.place - 1 AS key, CAST(list.element #>>
+'{}' AS TEXT) AS value, CASE JSONB_TYPEOF(list.element) WHEN 'number' THEN 'integer' ELSE 'text' END
+AS type FROM JSONB_ARRAY_ELEMENTS(CAST(:items AS JSONB)) WITH ORDINALITY AS list(element, place)) AS
+item JOIN LATERAL (SELECT state.* FROM memoranda.memory_state AS state WHERE state.id = CASE
+item.type WHEN 'integer' THEN CAST(item.value AS BIGINT) ELSE (SELECT last.id FROM
+memoranda.memory_state AS last WHERE (last.memory = (SELECT own.id FROM memoranda.memory AS own
+WHERE (own.memory_id = item.value AND own.commit_ts <= :at) AND own.store_id = :store_id) AND
+last.commit_ts <= :at) AND last.store_id = :store_id ORDER BY last.commit_ts DESC, last.position
+DESC LIMIT 1) END AND state.store_id = :store_id OFFSET 0) AS state ON TRUE JOIN LATERAL (SELECT
+memory.* FROM memoranda.memory WHERE memory.id = state.memory AND memory.store_id = :store_id OFFSET
+0) AS memory ON TRUE LEFT JOIN LATERAL (SELECT details.* FROM memoranda.memory_state AS details
+WHERE details.id = state.details_in AND details.store_id = :store_id OFFSET 0) AS details ON TRUE
+LEFT JOIN LATERAL (SELECT content.* FROM memoranda.memory_state AS content WHERE content.id =
+state.content_in AND content.store_id = :store_id OFFSET 0) AS content ON TRUE
 
 -- name: memory_states_after
 SELECT id, commit_ts, position, details_in, content_in FROM memoranda.memory_state WHERE (memory =
@@ -1943,12 +1998,13 @@ SELECT item.key, state.id, state.version, (SELECT commit_ts FROM memoranda.memor
 (memory = memory.id AND version = state.version) AND memory_state.store_id = :store_id ORDER BY
 commit_ts, position LIMIT 1) FROM (SELECT list.place - 1 AS key, CAST(list.element ->> 0 AS TEXT) AS
 element_0, CAST(list.element ->> 1 AS BIGINT) AS element_1 FROM JSONB_ARRAY_ELEMENTS(CAST(:requested
-AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.memory ON
-memory.memory_id = item.element_0 AND memory.store_id = :store_id JOIN memoranda.memory_state AS
-state ON state.id = (SELECT id FROM memoranda.memory_state WHERE (memory = memory.id AND commit_ts
-<= :at AND (item.element_1 IS NULL OR version = item.element_1 OR kind = '')) AND
-memory_state.store_id = :store_id ORDER BY commit_ts DESC, position DESC LIMIT 1) AND state.store_id
-= :store_id
+AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT memory.* FROM
+memoranda.memory WHERE memory.memory_id = item.element_0 AND memory.store_id = :store_id OFFSET 0)
+AS memory ON TRUE JOIN LATERAL (SELECT state.* FROM memoranda.memory_state AS state WHERE state.id =
+(SELECT id FROM memoranda.memory_state WHERE (memory = memory.id AND commit_ts <= :at AND
+(item.element_1 IS NULL OR version = item.element_1 OR kind = '')) AND memory_state.store_id =
+:store_id ORDER BY commit_ts DESC, position DESC LIMIT 1) AND state.store_id = :store_id OFFSET 0)
+AS state ON TRUE
 
 -- name: memory_states_remove
 DELETE FROM memoranda.memory_state WHERE memory = (SELECT id FROM memoranda.memory WHERE memory_id =
@@ -1962,10 +2018,12 @@ AS state ON state.memory = memory.id AND state.store_id = :store_id WHERE (memor
 -- name: memory_superseders
 SELECT target.memory_id, newer.memory_id, newer.namespace FROM (SELECT list.place - 1 AS key,
 CAST(list.element #>> '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB))
-WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.memory AS target ON target.memory_id
-= item.value AND target.store_id = :store_id JOIN memoranda.memory_link AS link ON (link.target =
-target.id AND link.relation = 'supersedes') AND link.store_id = :store_id JOIN memoranda.memory AS
-newer ON newer.id = link.source AND newer.store_id = :store_id WHERE link.commit_ts <= :at AND
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT target.* FROM memoranda.memory
+AS target WHERE target.memory_id = item.value AND target.store_id = :store_id OFFSET 0) AS target ON
+TRUE JOIN LATERAL (SELECT link.* FROM memoranda.memory_link AS link WHERE (link.target = target.id
+AND link.relation = 'supersedes') AND link.store_id = :store_id OFFSET 0) AS link ON TRUE JOIN
+LATERAL (SELECT newer.* FROM memoranda.memory AS newer WHERE newer.id = link.source AND
+newer.store_id = :store_id OFFSET 0) AS newer ON TRUE WHERE link.commit_ts <= :at AND
 link.until_commit > :at AND (newer.private = 0 OR newer.agent_id = :viewer) ORDER BY link.commit_ts,
 link.position
 
@@ -2158,23 +2216,27 @@ memoranda.memory ON memory.id = notice.memory AND memory.store_id = :store_id WH
 SELECT memory.memory_id, notice.resolved_commit FROM (SELECT list.place - 1 AS key,
 CAST(list.element ->> 0 AS BIGINT) AS element_0, CAST(list.element ->> 1 AS BIGINT) AS element_1
 FROM JSONB_ARRAY_ELEMENTS(CAST(:places AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item
-JOIN memoranda.notice ON (notice.dependent IS NULL AND notice.dependent_commit = item.element_0 AND
-notice.dependent_position = item.element_1) AND notice.store_id = :store_id JOIN memoranda.memory ON
-memory.id = notice.memory AND memory.store_id = :store_id WHERE NOT notice.note IS NULL
+JOIN LATERAL (SELECT notice.* FROM memoranda.notice WHERE ((notice.dependent IS NULL AND
+notice.dependent_commit = item.element_0 AND notice.dependent_position = item.element_1) AND
+notice.store_id = :store_id) AND NOT notice.note IS NULL OFFSET 0) AS notice ON TRUE JOIN LATERAL
+(SELECT memory.* FROM memoranda.memory WHERE memory.id = notice.memory AND memory.store_id =
+:store_id OFFSET 0) AS memory ON TRUE
 
 -- name: notices_known
 SELECT memory.memory_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS
 value FROM JSONB_ARRAY_ELEMENTS(CAST(:notice_ids AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS item JOIN memoranda.memory ON memory.memory_id = item.value AND memory.store_id = :store_id
+AS item JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE memory.memory_id = item.value AND
+memory.store_id = :store_id OFFSET 0) AS memory ON TRUE
 
 -- name: notices_open_at
 SELECT memory.memory_id, memory.namespace, memory.agent_id, memory.private, notice.dependent_commit,
 notice.dependent_position FROM (SELECT list.place - 1 AS key, CAST(list.element ->> 0 AS BIGINT) AS
 element_0, CAST(list.element ->> 1 AS BIGINT) AS element_1 FROM JSONB_ARRAY_ELEMENTS(CAST(:places AS
-JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.notice ON (notice.dependent
-IS NULL AND notice.dependent_commit = item.element_0 AND notice.dependent_position = item.element_1)
-AND notice.store_id = :store_id JOIN memoranda.memory ON memory.id = notice.memory AND
-memory.store_id = :store_id WHERE notice.decision IS NULL ORDER BY memory.id
+JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT notice.* FROM
+memoranda.notice WHERE ((notice.dependent IS NULL AND notice.dependent_commit = item.element_0 AND
+notice.dependent_position = item.element_1) AND notice.store_id = :store_id) AND notice.decision IS
+NULL OFFSET 0) AS notice ON TRUE JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE memory.id
+= notice.memory AND memory.store_id = :store_id OFFSET 0) AS memory ON TRUE ORDER BY memory.id
 
 -- name: public_key_add
 INSERT INTO memoranda.public_key (store_id, name, public_key, agent_id, commit_ts, until_commit)
@@ -2258,9 +2320,9 @@ SELECT id FROM memoranda.scope WHERE agent_id = :agent_id AND scope.store_id = :
 -- name: scopes_of_namespaces
 SELECT scope.id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value
 FROM JSONB_ARRAY_ELEMENTS(CAST(:namespaces AS JSONB)) WITH ORDINALITY AS list(element, place)) AS
-item JOIN memoranda.scope ON scope.namespace = item.value AND scope.store_id = :store_id UNION
-SELECT id FROM memoranda.scope WHERE (namespace >= :first AND namespace < :end) AND scope.store_id =
-:store_id
+item JOIN LATERAL (SELECT scope.* FROM memoranda.scope WHERE scope.namespace = item.value AND
+scope.store_id = :store_id OFFSET 0) AS scope ON TRUE UNION SELECT id FROM memoranda.scope WHERE
+(namespace >= :first AND namespace < :end) AND scope.store_id = :store_id
 
 -- name: scopes_touched
 SELECT id FROM memoranda.scope WHERE (CASE WHEN CAST(:namespace AS TEXT) IS NULL THEN NOT namespace
@@ -2277,41 +2339,51 @@ event_scope.commit_ts > :after AND event_scope.commit_ts <= :through) AND event_
 -- name: search_begun
 SELECT memory.commit_ts FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS
 value FROM JSONB_ARRAY_ELEMENTS(CAST(:sources AS JSONB)) WITH ORDINALITY AS list(element, place)) AS
-item JOIN memoranda.memory ON memory.memory_id = item.value AND memory.store_id = :store_id UNION
-SELECT statement.commit_ts FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT)
-AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:sources AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS item JOIN memoranda.graph_statement AS statement ON statement.assertion_id = item.value AND
-statement.store_id = :store_id WHERE statement.asserts = 1
+item JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE memory.memory_id = item.value AND
+memory.store_id = :store_id OFFSET 0) AS memory ON TRUE UNION SELECT statement.commit_ts FROM
+(SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
+JSONB_ARRAY_ELEMENTS(CAST(:sources AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
+LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+(statement.assertion_id = item.value AND statement.store_id = :store_id) AND statement.asserts = 1
+OFFSET 0) AS statement ON TRUE
 
 -- name: search_citations
 SELECT memory.memory_id, citation.commit_ts, transcript.transcript_id, citation.first,
 citation.beyond FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value
 FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS
-item JOIN memoranda.memory ON memory.memory_id = item.value AND memory.store_id = :store_id JOIN
-memoranda.citation ON citation.memory = memory.id AND citation.store_id = :store_id JOIN
-memoranda.transcript ON transcript.id = citation.transcript AND transcript.store_id = :store_id
-WHERE LENGTH(transcript.digest) > 0 AND transcript.namespace = memory.namespace ORDER BY memory.id,
+item JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE memory.memory_id = item.value AND
+memory.store_id = :store_id OFFSET 0) AS memory ON TRUE JOIN LATERAL (SELECT citation.* FROM
+memoranda.citation WHERE citation.memory = memory.id AND citation.store_id = :store_id OFFSET 0) AS
+citation ON TRUE JOIN LATERAL (SELECT transcript.* FROM memoranda.transcript WHERE (transcript.id =
+citation.transcript AND transcript.store_id = :store_id) AND LENGTH(transcript.digest) > 0 OFFSET 0)
+AS transcript ON TRUE WHERE transcript.namespace = memory.namespace ORDER BY memory.id,
 transcript.transcript_id, citation.first, citation.beyond
 
 -- name: search_citing
 SELECT DISTINCT memory.memory_id FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:transcript_ids AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN memoranda.transcript ON transcript.transcript_id = item.value AND
-transcript.store_id = :store_id JOIN memoranda.citation ON citation.transcript = transcript.id AND
-citation.store_id = :store_id JOIN memoranda.memory ON memory.id = citation.memory AND
-memory.store_id = :store_id
+list(element, place)) AS item JOIN LATERAL (SELECT transcript.* FROM memoranda.transcript WHERE
+transcript.transcript_id = item.value AND transcript.store_id = :store_id OFFSET 0) AS transcript ON
+TRUE JOIN LATERAL (SELECT citation.* FROM memoranda.citation WHERE citation.transcript =
+transcript.id AND citation.store_id = :store_id OFFSET 0) AS citation ON TRUE JOIN LATERAL (SELECT
+memory.* FROM memoranda.memory WHERE memory.id = citation.memory AND memory.store_id = :store_id
+OFFSET 0) AS memory ON TRUE
 
 -- name: search_facts
 SELECT statement.assertion_id, scope.namespace, CASE statement.private WHEN 0 THEN '' ELSE
 scope.agent_id END, statement.commit_ts, statement.until_commit, subject.name, relation.name,
 object.name FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS value FROM
 JSONB_ARRAY_ELEMENTS(CAST(:assertion_ids AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item
-JOIN memoranda.graph_statement AS statement ON (statement.assertion_id = item.value AND
-statement.asserts = 1) AND statement.store_id = :store_id JOIN memoranda.graph_node AS subject ON
-subject.id = statement.subject AND subject.store_id = :store_id JOIN memoranda.graph_node AS
-relation ON relation.id = statement.relation AND relation.store_id = :store_id JOIN
-memoranda.graph_node AS object ON object.id = statement.object AND object.store_id = :store_id JOIN
-memoranda.scope ON scope.id = subject.scope_id AND scope.store_id = :store_id ORDER BY statement.id
+JOIN LATERAL (SELECT statement.* FROM memoranda.graph_statement AS statement WHERE
+(statement.assertion_id = item.value AND statement.asserts = 1) AND statement.store_id = :store_id
+OFFSET 0) AS statement ON TRUE JOIN LATERAL (SELECT subject.* FROM memoranda.graph_node AS subject
+WHERE subject.id = statement.subject AND subject.store_id = :store_id OFFSET 0) AS subject ON TRUE
+JOIN LATERAL (SELECT relation.* FROM memoranda.graph_node AS relation WHERE relation.id =
+statement.relation AND relation.store_id = :store_id OFFSET 0) AS relation ON TRUE JOIN LATERAL
+(SELECT object.* FROM memoranda.graph_node AS object WHERE object.id = statement.object AND
+object.store_id = :store_id OFFSET 0) AS object ON TRUE JOIN LATERAL (SELECT scope.* FROM
+memoranda.scope WHERE scope.id = subject.scope_id AND scope.store_id = :store_id OFFSET 0) AS scope
+ON TRUE ORDER BY statement.id
 
 -- name: search_memories
 SELECT memory.memory_id, memory.namespace, CASE memory.private WHEN 1 THEN memory.agent_id ELSE ''
@@ -2319,9 +2391,11 @@ END, state.id, state.commit_ts, state.position, state.kind <> '' AND state.retra
 state.title, COALESCE(state.details_in, state.id), COALESCE(state.content_in, state.id),
 state.details, state.digest, state.size, state.content FROM (SELECT list.place - 1 AS key,
 CAST(list.element #>> '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB))
-WITH ORDINALITY AS list(element, place)) AS item JOIN memoranda.memory ON memory.memory_id =
-item.value AND memory.store_id = :store_id JOIN memoranda.memory_state AS state ON state.memory =
-memory.id AND state.store_id = :store_id ORDER BY memory.id, state.commit_ts, state.position
+WITH ORDINALITY AS list(element, place)) AS item JOIN LATERAL (SELECT memory.* FROM memoranda.memory
+WHERE memory.memory_id = item.value AND memory.store_id = :store_id OFFSET 0) AS memory ON TRUE JOIN
+LATERAL (SELECT state.* FROM memoranda.memory_state AS state WHERE state.memory = memory.id AND
+state.store_id = :store_id OFFSET 0) AS state ON TRUE ORDER BY memory.id, state.commit_ts,
+state.position
 
 -- name: search_memories_at
 SELECT memory.memory_id, item.element_1, state.kind <> '' AND state.retracted = 0, state.title,
@@ -2329,14 +2403,17 @@ details_state.details, content_state.commit_ts, content_state.position, content_
 content_state.size, content_state.content FROM (SELECT list.place - 1 AS key, CAST(list.element ->>
 0 AS TEXT) AS element_0, CAST(list.element ->> 1 AS BIGINT) AS element_1 FROM
 JSONB_ARRAY_ELEMENTS(CAST(:requested AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item
-JOIN memoranda.memory ON memory.memory_id = item.element_0 AND memory.store_id = :store_id JOIN
-memoranda.memory_state AS state ON state.id = (SELECT latest.id FROM memoranda.memory_state AS
+JOIN LATERAL (SELECT memory.* FROM memoranda.memory WHERE memory.memory_id = item.element_0 AND
+memory.store_id = :store_id OFFSET 0) AS memory ON TRUE JOIN LATERAL (SELECT state.* FROM
+memoranda.memory_state AS state WHERE state.id = (SELECT latest.id FROM memoranda.memory_state AS
 latest WHERE (latest.memory = memory.id AND latest.commit_ts <= item.element_1) AND latest.store_id
 = :store_id ORDER BY latest.commit_ts DESC, latest.position DESC LIMIT 1) AND state.store_id =
-:store_id JOIN memoranda.memory_state AS details_state ON details_state.id =
-COALESCE(state.details_in, state.id) AND details_state.store_id = :store_id JOIN
-memoranda.memory_state AS content_state ON content_state.id = COALESCE(state.content_in, state.id)
-AND content_state.store_id = :store_id
+:store_id OFFSET 0) AS state ON TRUE JOIN LATERAL (SELECT details_state.* FROM
+memoranda.memory_state AS details_state WHERE details_state.id = COALESCE(state.details_in,
+state.id) AND details_state.store_id = :store_id OFFSET 0) AS details_state ON TRUE JOIN LATERAL
+(SELECT content_state.* FROM memoranda.memory_state AS content_state WHERE content_state.id =
+COALESCE(state.content_in, state.id) AND content_state.store_id = :store_id OFFSET 0) AS
+content_state ON TRUE
 
 -- name: setting_clear
 DELETE FROM memoranda.setting WHERE setting.store_id = :store_id
@@ -2364,8 +2441,9 @@ VALUES (:store_id, :kind, :target, :version, :key_id, :commit_ts, :position) ON 
 -- name: state_because_cited
 SELECT DISTINCT because.target FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS
 TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:names AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS name JOIN memoranda.state_because AS because ON (because.kind IN (2, 4) AND
-because.target = name.value) AND because.store_id = :store_id
+place)) AS name JOIN LATERAL (SELECT because.* FROM memoranda.state_because AS because WHERE
+(because.kind IN (2, 4) AND because.target = name.value) AND because.store_id = :store_id OFFSET 0)
+AS because ON TRUE
 
 -- name: state_because_clear
 DELETE FROM memoranda.state_because WHERE state_because.store_id = :store_id
@@ -2410,12 +2488,14 @@ SELECT item.key, because.version, because.commit_ts, because.position, scope.nam
 scope.agent_id, state.key, place.commit_ts, place.position FROM (SELECT list.place - 1 AS key,
 CAST(list.element ->> 0 AS BIGINT) AS element_0, CAST(list.element ->> 1 AS TEXT) AS element_1 FROM
 JSONB_ARRAY_ELEMENTS(CAST(:evidence AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item JOIN
-memoranda.state_because AS because ON (because.kind = item.element_0 AND because.target =
-item.element_1) AND because.store_id = :store_id JOIN memoranda.state ON state.id = because.key_id
-AND state.store_id = :store_id JOIN memoranda.scope ON scope.id = state.scope_id AND scope.store_id
-= :store_id JOIN memoranda.state_version AS place ON (place.key_id = state.id AND place.commit_ts =
-state.commit_ts AND place.version = state.version) AND place.store_id = :store_id ORDER BY item.key,
-state.id
+LATERAL (SELECT because.* FROM memoranda.state_because AS because WHERE (because.kind =
+item.element_0 AND because.target = item.element_1) AND because.store_id = :store_id OFFSET 0) AS
+because ON TRUE JOIN LATERAL (SELECT state.* FROM memoranda.state WHERE state.id = because.key_id
+AND state.store_id = :store_id OFFSET 0) AS state ON TRUE JOIN LATERAL (SELECT scope.* FROM
+memoranda.scope WHERE scope.id = state.scope_id AND scope.store_id = :store_id OFFSET 0) AS scope ON
+TRUE JOIN LATERAL (SELECT place.* FROM memoranda.state_version AS place WHERE (place.key_id =
+state.id AND place.commit_ts = state.commit_ts AND place.version = state.version) AND place.store_id
+= :store_id OFFSET 0) AS place ON TRUE ORDER BY item.key, state.id
 
 -- name: state_diff
 SELECT state.key, old.commit_ts, old.version, old.position, new.commit_ts, new.version, new.position
@@ -2528,15 +2608,17 @@ SELECT item.key, place.commit_ts, place.position, newest.version, newest.live FR
 list.place - 1 AS key, CAST(list.element ->> 0 AS TEXT) AS element_0, CAST(list.element ->> 1 AS
 TEXT) AS element_1, CAST(list.element ->> 2 AS TEXT) AS element_2, CAST(list.element ->> 3 AS
 BIGINT) AS element_3 FROM JSONB_ARRAY_ELEMENTS(CAST(:requested AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN memoranda.scope ON (scope.agent_id = item.element_0 AND
-scope.namespace = item.element_1) AND scope.store_id = :store_id JOIN memoranda.state ON
-(state.scope_id = scope.id AND state.key = item.element_2) AND state.store_id = :store_id JOIN
-memoranda.state_version AS newest ON (newest.key_id = state.id AND (newest.commit_ts,
-newest.version) = (SELECT commit_ts, version FROM memoranda.state_version WHERE (key_id = state.id
-AND commit_ts <= :at) AND state_version.store_id = :store_id ORDER BY commit_ts DESC, version DESC
-LIMIT 1)) AND newest.store_id = :store_id JOIN memoranda.state_version AS place ON (place.key_id =
-state.id AND place.commit_ts <= :at AND place.version = COALESCE(item.element_3, newest.version))
-AND place.store_id = :store_id
+list(element, place)) AS item JOIN LATERAL (SELECT scope.* FROM memoranda.scope WHERE
+(scope.agent_id = item.element_0 AND scope.namespace = item.element_1) AND scope.store_id =
+:store_id OFFSET 0) AS scope ON TRUE JOIN LATERAL (SELECT state.* FROM memoranda.state WHERE
+(state.scope_id = scope.id AND state.key = item.element_2) AND state.store_id = :store_id OFFSET 0)
+AS state ON TRUE JOIN LATERAL (SELECT newest.* FROM memoranda.state_version AS newest WHERE
+(newest.key_id = state.id AND (newest.commit_ts, newest.version) = (SELECT commit_ts, version FROM
+memoranda.state_version WHERE (key_id = state.id AND commit_ts <= :at) AND state_version.store_id =
+:store_id ORDER BY commit_ts DESC, version DESC LIMIT 1)) AND newest.store_id = :store_id OFFSET 0)
+AS newest ON TRUE JOIN LATERAL (SELECT place.* FROM memoranda.state_version AS place WHERE
+(place.key_id = state.id AND place.commit_ts <= :at AND place.version = COALESCE(item.element_3,
+newest.version)) AND place.store_id = :store_id OFFSET 0) AS place ON TRUE
 
 -- name: state_reference_add
 INSERT INTO memoranda.state_reference (store_id, scope_id, name, commit_ts) VALUES (:store_id,
@@ -2558,14 +2640,15 @@ scope.agent_id NULLS FIRST, scope.namespace NULLS FIRST, reference.name, referen
 -- name: state_references_to_names
 SELECT reference.commit_ts FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT)
 AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:names AS JSONB)) WITH ORDINALITY AS list(element, place))
-AS item JOIN memoranda.state_reference AS reference ON (reference.scope_id = :scope_id AND
-reference.name = item.value) AND reference.store_id = :store_id
+AS item JOIN LATERAL (SELECT reference.* FROM memoranda.state_reference AS reference WHERE
+(reference.scope_id = :scope_id AND reference.name = item.value) AND reference.store_id = :store_id
+OFFSET 0) AS reference ON TRUE
 
 -- name: state_references_to_scopes
 SELECT reference.commit_ts FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT)
 AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:scope_ids AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS item JOIN memoranda.state_reference AS reference ON reference.scope_id = item.value AND
-reference.store_id = :store_id
+place)) AS item JOIN LATERAL (SELECT reference.* FROM memoranda.state_reference AS reference WHERE
+reference.scope_id = item.value AND reference.store_id = :store_id OFFSET 0) AS reference ON TRUE
 
 -- name: state_remove
 DELETE FROM memoranda.state WHERE (key = :key AND scope_id = (SELECT id FROM memoranda.scope WHERE
@@ -2785,10 +2868,11 @@ transcript.position, transcript.created_at, transcript.occurred_at, transcript.e
 transcript.size, transcript.digest, COALESCE(LENGTH(blob.content), 0), transcript.form,
 transcript.messages_size FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS TEXT) AS
 value FROM JSONB_ARRAY_ELEMENTS(CAST(:transcript_ids AS JSONB)) WITH ORDINALITY AS list(element,
-place)) AS item JOIN memoranda.transcript ON transcript.transcript_id = item.value AND
-transcript.store_id = :store_id LEFT JOIN memoranda.blob ON (blob.commit_ts = transcript.commit_ts
-AND blob.position = transcript.position) AND blob.store_id = :store_id WHERE transcript.commit_ts <=
-:at
+place)) AS item JOIN LATERAL (SELECT transcript.* FROM memoranda.transcript WHERE
+transcript.transcript_id = item.value AND transcript.store_id = :store_id OFFSET 0) AS transcript ON
+TRUE LEFT JOIN LATERAL (SELECT blob.* FROM memoranda.blob WHERE (blob.commit_ts =
+transcript.commit_ts AND blob.position = transcript.position) AND blob.store_id = :store_id OFFSET
+0) AS blob ON TRUE WHERE transcript.commit_ts <= :at
 
 -- name: transcripts_hidden
 SELECT transcript_id FROM memoranda.transcript WHERE (transcript_id IN (SELECT item.value FROM
@@ -2853,22 +2937,28 @@ SELECT name, value FROM memoranda.meta WHERE (name >= 'view:' AND name < 'view;'
 SELECT source.memory_id, target.memory_id, target.namespace, target.agent_id, target.private,
 state.kind, state.retracted, state.expires_at FROM (SELECT list.place - 1 AS key, CAST(list.element
 #>> '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN memoranda.memory AS source ON source.memory_id = item.value AND
-source.store_id = :store_id JOIN memoranda.memory_link AS link ON (link.source = source.id AND
-link.relation = :relation) AND link.store_id = :store_id JOIN memoranda.memory AS target ON
-target.id = link.target AND target.store_id = :store_id JOIN memoranda.memory_state AS state ON
-state.id = (SELECT id FROM memoranda.memory_state WHERE (memory = target.id AND commit_ts <= :at)
-AND memory_state.store_id = :store_id ORDER BY commit_ts DESC, position DESC LIMIT 1) AND
-state.store_id = :store_id WHERE link.commit_ts <= :at AND link.until_commit > :at
+list(element, place)) AS item JOIN LATERAL (SELECT source.* FROM memoranda.memory AS source WHERE
+source.memory_id = item.value AND source.store_id = :store_id OFFSET 0) AS source ON TRUE JOIN
+LATERAL (SELECT link.* FROM memoranda.memory_link AS link WHERE (link.source = source.id AND
+link.relation = :relation) AND link.store_id = :store_id OFFSET 0) AS link ON TRUE JOIN LATERAL
+(SELECT target.* FROM memoranda.memory AS target WHERE target.id = link.target AND target.store_id =
+:store_id OFFSET 0) AS target ON TRUE JOIN LATERAL (SELECT state.* FROM memoranda.memory_state AS
+state WHERE state.id = (SELECT id FROM memoranda.memory_state WHERE (memory = target.id AND
+commit_ts <= :at) AND memory_state.store_id = :store_id ORDER BY commit_ts DESC, position DESC LIMIT
+1) AND state.store_id = :store_id OFFSET 0) AS state ON TRUE WHERE link.commit_ts <= :at AND
+link.until_commit > :at
 
 -- name: walk_to
 SELECT target.memory_id, source.memory_id, source.namespace, source.agent_id, source.private,
 state.kind, state.retracted, state.expires_at FROM (SELECT list.place - 1 AS key, CAST(list.element
 #>> '{}' AS TEXT) AS value FROM JSONB_ARRAY_ELEMENTS(CAST(:memory_ids AS JSONB)) WITH ORDINALITY AS
-list(element, place)) AS item JOIN memoranda.memory AS target ON target.memory_id = item.value AND
-target.store_id = :store_id JOIN memoranda.memory_link AS link ON (link.target = target.id AND
-link.relation = :relation) AND link.store_id = :store_id JOIN memoranda.memory AS source ON
-source.id = link.source AND source.store_id = :store_id JOIN memoranda.memory_state AS state ON
-state.id = (SELECT id FROM memoranda.memory_state WHERE (memory = source.id AND commit_ts <= :at)
-AND memory_state.store_id = :store_id ORDER BY commit_ts DESC, position DESC LIMIT 1) AND
-state.store_id = :store_id WHERE link.commit_ts <= :at AND link.until_commit > :at
+list(element, place)) AS item JOIN LATERAL (SELECT target.* FROM memoranda.memory AS target WHERE
+target.memory_id = item.value AND target.store_id = :store_id OFFSET 0) AS target ON TRUE JOIN
+LATERAL (SELECT link.* FROM memoranda.memory_link AS link WHERE (link.target = target.id AND
+link.relation = :relation) AND link.store_id = :store_id OFFSET 0) AS link ON TRUE JOIN LATERAL
+(SELECT source.* FROM memoranda.memory AS source WHERE source.id = link.source AND source.store_id =
+:store_id OFFSET 0) AS source ON TRUE JOIN LATERAL (SELECT state.* FROM memoranda.memory_state AS
+state WHERE state.id = (SELECT id FROM memoranda.memory_state WHERE (memory = source.id AND
+commit_ts <= :at) AND memory_state.store_id = :store_id ORDER BY commit_ts DESC, position DESC LIMIT
+1) AND state.store_id = :store_id OFFSET 0) AS state ON TRUE WHERE link.commit_ts <= :at AND
+link.until_commit > :at

@@ -111,24 +111,32 @@ WHERE event.store_id = :store_id AND event.commit_ts > :after AND event.commit_t
 
 -- name: assertions_of_transcripts
 -- Read the assertions whose source is in some transcripts, as far as an agent may see them. An
--- encoded source is the header, the transcript's id, and its spans.
+-- encoded source is the header, the transcript's id, and its spans. Each is looked up.
 SELECT
     statement.assertion_id, statement.source, scope.namespace, statement.at, statement.until_commit
 FROM JSONB_ARRAY_ELEMENTS_TEXT(CAST(:transcript_ids AS JSONB)) AS item (value)
-JOIN memoranda.graph_statement AS statement
-    ON statement.store_id = :store_id
-    AND SUBSTRING(statement.source FROM 1 FOR 128)
-        >= SUBSTRING(CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8') FROM 1 FOR 128)
-    AND SUBSTRING(statement.source FROM 1 FOR 128) <= SUBSTRING(
-        CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8') || CAST('\xff' AS BYTEA)
-        FROM 1 FOR 128
-    )
-    AND statement.source >= CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8')
-    AND statement.source
-        < CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8') || CAST('\xff' AS BYTEA)
-JOIN memoranda.graph_node AS subject
-    ON subject.store_id = :store_id AND subject.id = statement.subject
-JOIN memoranda.scope AS scope ON scope.store_id = :store_id AND scope.id = subject.scope_id
+JOIN LATERAL (
+    SELECT own.* FROM memoranda.graph_statement AS own
+    WHERE own.store_id = :store_id
+        AND SUBSTRING(own.source FROM 1 FOR 128)
+            >= SUBSTRING(CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8') FROM 1 FOR 128)
+        AND SUBSTRING(own.source FROM 1 FOR 128) <= SUBSTRING(
+            CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8') || CAST('\xff' AS BYTEA)
+            FROM 1 FOR 128
+        )
+        AND own.source >= CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8')
+        AND own.source
+            < CAST(:header AS BYTEA) || CONVERT_TO(item.value, 'UTF8') || CAST('\xff' AS BYTEA)
+    OFFSET 0
+) AS statement ON TRUE
+JOIN LATERAL (
+    SELECT own.* FROM memoranda.graph_node AS own
+    WHERE own.store_id = :store_id AND own.id = statement.subject OFFSET 0
+) AS subject ON TRUE
+JOIN LATERAL (
+    SELECT own.* FROM memoranda.scope AS own
+    WHERE own.store_id = :store_id AND own.id = subject.scope_id OFFSET 0
+) AS scope ON TRUE
 WHERE statement.asserts = 1 AND statement.author = 0 AND statement.commit_ts <= :at
     AND (statement.private = 0 OR scope.agent_id = :viewer)
 

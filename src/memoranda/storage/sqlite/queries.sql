@@ -124,7 +124,7 @@ SELECT
     state.title, state.retracted, state.reason, state.expires_at, state.depth, state.access_count,
     state.last_accessed_at, (
         SELECT newer.memory_id
-        FROM memory_link AS link JOIN memory AS newer ON newer.id = link.source
+        FROM memory_link AS link CROSS JOIN memory AS newer ON newer.id = link.source
         WHERE link.target = memory.id AND link.relation = 'supersedes'
             AND link.commit_ts <= :at AND link.until_commit > :at
             AND (:viewer IS NULL OR newer.private = 0 OR newer.agent_id = :viewer)
@@ -149,9 +149,11 @@ SELECT
 FROM json_each(:items) AS item
 CROSS JOIN memory_state AS state ON state.id = CASE item.type
     WHEN 'integer' THEN CAST(item.value AS INTEGER) ELSE (
-    SELECT last.id
-    FROM memory AS own CROSS JOIN memory_state AS last ON last.memory = own.id
-    WHERE own.memory_id = item.value AND own.commit_ts <= :at AND last.commit_ts <= :at
+    SELECT last.id FROM memory_state AS last
+    WHERE last.memory = (
+        SELECT own.id FROM memory AS own
+        WHERE own.memory_id = item.value AND own.commit_ts <= :at
+    ) AND last.commit_ts <= :at
     ORDER BY last.commit_ts DESC, last.position DESC LIMIT 1
 ) END
 CROSS JOIN memory ON memory.id = state.memory
@@ -874,7 +876,7 @@ WITH RECURSIVE bisect (place, time, low, high) AS (
         place, time,
         CASE WHEN middle.committed_at <= time THEN middle.commit_ts ELSE low END,
         CASE WHEN middle.committed_at <= time THEN high ELSE middle.commit_ts - 1 END
-    FROM bisect JOIN event AS middle ON middle.commit_ts = (low + high + 1) / 2
+    FROM bisect CROSS JOIN event AS middle ON middle.commit_ts = (low + high + 1) / 2
     WHERE low < high
 )
 SELECT low FROM bisect WHERE low = high ORDER BY place
