@@ -26,12 +26,6 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
-def pytest_configure() -> None:
-    """Let SIGINT reach the processes of tests, also where the run itself ignores it."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, Any, Any]:
     """Leave cases of a test out that the run does not ask for, before they cost anything."""
@@ -77,6 +71,15 @@ def _own_temp_folder(temp_folders: Iterator[Path], monkeypatch: pytest.MonkeyPat
     folder.chmod(0o1777)  # as the system's own, whatever the umask
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
+
+
+@pytest.fixture(autouse=True)
+def _interruptible() -> None:
+    """Let SIGINT interrupt each test and its processes.
+
+    A run in the background of a shell ignores it, and a test may leave a handler of its own.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,7 @@ def say(agent: Store, count: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_listing_has_what_facts_has(agent: Store) -> None:
     say(agent, 600)
     agent.end_fact(subject="p7", relation="knows", at="2021-01-01T00:00:00Z")

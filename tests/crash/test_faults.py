@@ -236,6 +236,7 @@ class TestFailedSync:
             if failed == 1:
                 break
 
+    @pytest.mark.slow
     def test_everybody_in_the_batch_is_told(self, trial: Trial) -> None:
         store = trial.open().store
         clients = [Client(store) for _ in range(6)]

@@ -89,6 +89,7 @@ def test_at_random_moments(tmp_path: Path, seed: int) -> None:
     check(path, memory_id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("percent", only([100], [0, 1, 34, 40, 67, 100]))
 def test_while_it_purges(tmp_path: Path, percent: int) -> None:
     """Whether the file was rewritten or not: the purge is pending, and can be repeated."""

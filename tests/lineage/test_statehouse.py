@@ -210,6 +210,7 @@ def test_by_agent_1_all_namespaces_of_an_agent(client: Store) -> None:
     assert list(client.replay(agent_id="a1", namespace=ALL_NAMESPACES)) == in_order
 
 
+@pytest.mark.slow
 @corrected("names-left-open")
 def test_streaming_1_memory_does_not_grow_with_the_history(client: Store) -> None:
     """Streaming, block 1: each event is processed at once, and its memory is free again."""

@@ -265,6 +265,7 @@ def test_scan_efficiency_resume_from_the_last_known_checkpoint(client: Store) ->
     assert replayed(client, after_commit=checkpoint.commit_ts) == ["new"]
 
 
+@pytest.mark.slow
 def test_backpressure_a_slow_reader_stops_nobody_and_misses_nothing(
     connect: Callable[[], Store],
 ) -> None:

@@ -179,6 +179,7 @@ def spelled_oddly(lines: list[Fields], chance: Random) -> bytes:
     return ended("".join(f"{line}\n" for line in text).encode())
 
 
+@pytest.mark.slow
 def test_spelling_alone_is_refused(data: bytes, tmp_path: Path) -> None:
     for at in (0, 3, 12):
         lines = [

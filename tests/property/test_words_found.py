@@ -162,6 +162,7 @@ def check(history: History, at: int | None) -> None:
                 assert contents(match) == counter, (word, at, space, viewer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", only([0], range(RUNS)))
 def test_the_index_finds_what_reading_finds(seed: int) -> None:
     random = Random(seed)

@@ -160,6 +160,7 @@ def test_a_writer_beside_hostile_text(tmp_path: Path, monkeypatch: pytest.Monkey
             assert 0 < result.median <= result.p99 <= result.p999 <= result.longest
 
 
+@pytest.mark.slow
 def test_startup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(startup, "STARTS", 5)
     imported, helped = startup.figures(tmp_path)

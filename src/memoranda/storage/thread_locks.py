@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from _thread import RLock
 
 Value = TypeVar("Value")
+_SIGNAL_SECONDS = 1.0
+"""Seconds after which the main thread looks for a signal that came just before it began to wait.
+The handler has run then, but nothing interrupts the wait that follows, and Ctrl-C would be lost."""
 _SWEEP_AT = 64
 """The number of entries from which dead references are removed."""
 
@@ -131,7 +134,12 @@ class Wakeup:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for a wake-up and consume it; return False after `seconds` without one."""
-        return self._lock.acquire(timeout=-1 if seconds is None else max(seconds, 0.0))
+        if seconds is not None:
+            return self._lock.acquire(timeout=max(seconds, 0.0))
+        while not self._lock.acquire(timeout=_SIGNAL_SECONDS):
+            if threading.current_thread() is not threading.main_thread():
+                return self._lock.acquire()
+        return True
 
 
 class ChainedWakeup(Wakeup):

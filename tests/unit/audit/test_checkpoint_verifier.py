@@ -218,6 +218,7 @@ def test_the_table_of_keys_is_not_believed(path: Path, made: list[SignedCheckpoi
         assert store.rebuild().differing == ("keys",)
 
 
+@pytest.mark.slow
 def test_every_altered_character_of_a_kept_note_is_found(
     path: Path, made: list[SignedCheckpoint]
 ) -> None:

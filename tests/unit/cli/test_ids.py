@@ -56,6 +56,7 @@ def test_notices_transcripts_facts_and_erasures_too(believing: Cli) -> None:
     assert believing.row("certificate", erasure[:8])["erasure_id"] == erasure
 
 
+@pytest.mark.slow
 def test_a_list_of_facts_has_short_ids_that_are_enough(believing: Cli) -> None:
     for number in range(30):
         believing("fact", "assert", "Ann", "likes", f"tea {number}")

@@ -142,6 +142,7 @@ def test_words_of_a_transcript_are_a_source(cli: Cli) -> None:
     assert cli("why", "key:transcript:x").startswith("key:transcript:x@1")
 
 
+@pytest.mark.slow
 def test_the_inbox_lists_keys_that_rest_on_something_stale(believing: Cli) -> None:
     result = believing.run("inbox", "--keys")
     assert (result.exit_code, result.stdout) == (0, "")

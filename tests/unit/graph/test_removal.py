@@ -225,6 +225,7 @@ def say_something(store: Store, random: Random, memories: list[str], ids: list[s
         ids.append(fact.assertion_id or "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", only([0, 1], range(60)))
 def test_random_histories_equal_a_rebuild(seed: int) -> None:
     random, store = Random(seed), new_store()

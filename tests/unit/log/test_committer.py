@@ -425,6 +425,7 @@ class TestAsyncio:
         self.run(core, work)
         assert sync.verify().commits == 120
 
+    @pytest.mark.slow
     def test_a_loop_that_went_away_hinders_nobody(self, core: Core, gate: Gate) -> None:
         gate.shut()
         loop = asyncio.new_event_loop()
@@ -441,6 +442,7 @@ class TestAsyncio:
         )
 
 
+@pytest.mark.slow
 def test_what_was_taken_is_written_before_the_interpreter_exits(tmp_path: Path) -> None:
     code = """
 import asyncio, sys, memoranda
@@ -461,6 +463,7 @@ loop.run_until_complete(main())
         assert store.verify().commits == 50
 
 
+@pytest.mark.slow
 def test_a_handle_does_not_survive_a_fork(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     code = """
@@ -485,6 +488,7 @@ assert store.verify().commits == 3
     subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=HANG_SECONDS)
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_waiting_takes_the_commit_back(tmp_path: Path) -> None:
     code = """
 import os, sys, threading, time, signal

@@ -108,6 +108,7 @@ def test_a_full_store_travels_and_stays_the_same(full: Store, tmp_path: Path) ->
         assert str(new.why("trip", **queries)) == str(full.why("trip", **queries))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
 def test_every_released_store_travels(golden: Path, tmp_path: Path) -> None:
     shutil.copy(golden, tmp_path / "old.db")
@@ -137,6 +138,7 @@ def test_an_empty_store_travels(tmp_path: Path) -> None:
         assert event.operations[0].value["cause"] == "created"
 
 
+@pytest.mark.slow
 def test_how_content_is_packed_makes_no_difference(full: Store, tmp_path: Path) -> None:
     from backports import zstd
 
@@ -178,6 +180,7 @@ def test_a_named_transaction_is_still_known(full: Store, tmp_path: Path) -> None
         assert new.stats().commits == before
 
 
+@pytest.mark.slow
 def test_what_is_written_meanwhile_is_not_in_it(path: Path, tmp_path: Path) -> None:
     with memoranda.open(path) as store:
         steps: list[tuple[int, int]] = []
@@ -261,6 +264,7 @@ def test_memory_does_not_grow_with_the_log(path: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_file_that_is_there_is_never_touched(path: Path, tmp_path: Path) -> None:
     with memoranda.open(path) as store:
         store.export_log(tmp_path / "log.jsonl")
@@ -273,6 +277,7 @@ def test_a_file_that_is_there_is_never_touched(path: Path, tmp_path: Path) -> No
         assert answers(store) == before
 
 
+@pytest.mark.slow
 def test_only_the_owner_can_read_what_was_exported(path: Path, tmp_path: Path) -> None:
     with memoranda.open(path) as store:
         store.export_log(tmp_path / "log.jsonl")
@@ -352,6 +357,7 @@ def test_a_newer_version_is_told_from_what_is_no_log(full: Store, tmp_path: Path
     assert names(tmp_path) == ["full"]
 
 
+@pytest.mark.slow
 def test_a_bad_line_is_named(full: Store, tmp_path: Path) -> None:
     data = exported(full)
     lines = data.split(b"\n")
@@ -368,6 +374,7 @@ def test_a_bad_line_is_named(full: Store, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_changed_store_is_not_exported(full: Store, tmp_path: Path) -> None:
     full.backup(tmp_path / "copy.db")
     database = apsw.Connection(str(tmp_path / "copy.db"))
@@ -382,6 +389,7 @@ def test_a_changed_store_is_not_exported(full: Store, tmp_path: Path) -> None:
     assert not (tmp_path / "log.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_missing_content_is_not_exported(full: Store, tmp_path: Path) -> None:
     full.backup(tmp_path / "copy.db")
     database = apsw.Connection(str(tmp_path / "copy.db"))
@@ -393,6 +401,7 @@ def test_missing_content_is_not_exported(full: Store, tmp_path: Path) -> None:
     assert caught.value.commit_ts == commit_ts
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_nothing(path: Path, tmp_path: Path) -> None:
     def interrupt(done: int, total: int) -> None:
         raise KeyboardInterrupt

@@ -121,6 +121,7 @@ def test_without_it_the_error_names_it(media: Path) -> None:
     run_unprivileged(work)
 
 
+@pytest.mark.slow
 def test_a_change_by_somebody_who_can_is_seen_there(media: Path) -> None:
     """SQLite is told that such a file does not change: that is looked at all the same."""
     ask, answer = media.parent.parent / "ask", media.parent.parent / "answer"
@@ -147,6 +148,7 @@ def test_a_change_by_somebody_who_can_is_seen_there(media: Path) -> None:
     changing.join()
 
 
+@pytest.mark.slow
 def test_a_journal_that_cannot_be_replayed_there_is_told(media: Path) -> None:
     media.parent.chmod(0o755)
     subprocess.run([sys.executable, "-c", KILLED, str(media)], check=True)

@@ -137,6 +137,7 @@ def test_a_journal_left_by_a_killed_process_does_not_reach_the_new_store(
         assert store.rebuild().identical
 
 
+@pytest.mark.slow
 def test_a_journal_goes_with_a_store_too_damaged_to_take_it(
     path: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +174,7 @@ def test_a_store_that_is_open_here_is_not_replaced(path: Path, backup: Path) -> 
     assert value(path) == 3
 
 
+@pytest.mark.slow
 def test_a_store_that_is_open_elsewhere_is_not_replaced(path: Path, backup: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
@@ -186,6 +188,7 @@ def test_a_store_that_is_open_elsewhere_is_not_replaced(path: Path, backup: Path
     assert value(path) == 1
 
 
+@pytest.mark.slow
 def test_a_damaged_store_opened_meanwhile_is_not_replaced(path: Path, backup: Path) -> None:
     holders: list[subprocess.Popen[bytes]] = []
 

@@ -265,6 +265,7 @@ def test_without_opentelemetry_nothing_of_it_is_imported(
     )
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs/howto/observe-a-server.md").read_text()
     (example,) = re.findall(r"^```py\n(.*?)^```", page, re.M | re.S)

@@ -112,6 +112,7 @@ def test_an_extra_that_is_missing_is_named() -> None:
         embedder.require_package("a_package_that_is_not_there", "vectors")
 
 
+@pytest.mark.slow
 def test_importing_memoranda_loads_no_model() -> None:
     heavy = ("numpy", "wordllama", "onnxruntime", "tokenizers", "httpx2")
     loaded = f"[name for name in {heavy} if name in sys.modules]"

@@ -67,6 +67,7 @@ def test_keys_are_not_listed(store: Store) -> None:
     assert backlog(store) == 0
 
 
+@pytest.mark.slow
 def test_what_fails_fails_no_commit_and_is_told(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +88,7 @@ def test_what_fails_fails_no_commit_and_is_told(
     assert store.stats().warnings == ()
 
 
+@pytest.mark.slow
 def test_a_long_transcript_is_indexed_in_parts(store: Store) -> None:
     lines = [f"line number {number}" for number in range(index_indexer.MAX_PLAN_DOCUMENTS + 500)]
     engine = core_of(store).engine
@@ -130,6 +132,7 @@ def test_a_search_does_not_write(store: Store) -> None:
     assert backlog(store) == 1
 
 
+@pytest.mark.slow
 def test_a_search_wakes_the_indexer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background_indexer, "WAKE_THRESHOLD", 10**9)
     with store.begin_transaction() as transaction:
@@ -227,6 +230,7 @@ def test_two_handles_find_at_once_what_either_wrote(store: Store, path: Path) ->
         assert sources(store, "basalt") == set()
 
 
+@pytest.mark.slow
 def test_another_process_is_found_at_once(store: Store, path: Path) -> None:
     work = (
         "import sys, memoranda\n"

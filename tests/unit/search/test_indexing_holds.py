@@ -122,6 +122,7 @@ def test_a_write_has_no_more_than_a_part(store: Store, kind: str) -> None:
     store.verify(deep=True)
 
 
+@pytest.mark.slow
 def test_nothing_is_derived_or_taken_apart_while_the_lock_is_held(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,6 +260,7 @@ with memoranda.open(sys.argv[1], embedder=None) as store:
 """
 
 
+@pytest.mark.slow
 def test_another_process_that_erases_meanwhile_is_noticed(store: Store, path: Path) -> None:
     memory = store.remember("quartz in the cellar")
     store.remember("basalt in the cellar")

@@ -99,6 +99,7 @@ def test_only_so_much_of_a_text_is_taken() -> None:
     assert tokens("x " * MAX_INDEXED_CHARACTERS + "needle").count("needl") == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=200))
 def test_the_index_takes_each_token_for_one(text: str) -> None:
@@ -121,6 +122,7 @@ def test_spellings_of_one_name_are_the_same_words(text: str) -> None:
     assert tokens(unicodedata.normalize("NFD", text)) == target
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=60), st.integers(2_000, 9_000))
 def test_a_long_text_has_the_words_of_its_parts(text: str, size: int) -> None:
@@ -130,6 +132,7 @@ def test_a_long_text_has_the_words_of_its_parts(text: str, size: int) -> None:
     assert tokens(part * count) == tokens(part) * count
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=200))
 def test_a_folded_text_has_the_root_of_each_of_its_words(text: str) -> None:
@@ -142,6 +145,7 @@ ENDINGS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(st.text("aeioubcdlmnrstyz", min_size=1, max_size=6), st.lists(ENDINGS, max_size=3))
 def test_a_word_begins_with_the_root_of_its_stem(begun: str, endings: list[str]) -> None:

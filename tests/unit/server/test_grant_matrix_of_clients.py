@@ -93,6 +93,7 @@ class ThroughStore:
         return events
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grant_name", "step"), RUNS)
 def test_reads_are_answered_as_by_their_handlers(
     grant_name: str, step: int, scheme: str, server: GrantServer, world: World

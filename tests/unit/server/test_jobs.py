@@ -83,6 +83,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     world.server.stop()
 
 
+@pytest.mark.slow
 def test_every_job_is_done_and_told_of(world: World) -> None:
     memoranda.create_signer(world.key, name="example.com/log")
     world.start(

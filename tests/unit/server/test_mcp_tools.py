@@ -153,6 +153,7 @@ def test_wrong_arguments_are_named_with_those_that_there_are() -> None:
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 def test_every_tool_answers(era: Era) -> None:
     async def work(store: memoranda.AsyncStore) -> None:

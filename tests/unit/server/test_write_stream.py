@@ -134,6 +134,7 @@ def test_writes_to_one_key_are_decided_in_their_order(stream: Stream, client: Gr
     assert names == [call.txn_id for call in calls]
 
 
+@pytest.mark.slow
 def test_a_refused_write_ends_nothing(stream: Stream) -> None:
     refused, fine = stream.send(write(1, expect_version=7), write(2))
     outcomes = stream.outcomes(2)

@@ -74,6 +74,26 @@ def test_a_wake_up_is_kept_for_who_waits_next() -> None:
     assert not wakeup.is_set()
 
 
+def test_a_signal_whose_handler_ran_before_the_wait_began_ends_it() -> None:
+    """The handler runs in another thread here, so it does not interrupt the wait either."""
+    woken = Wakeup()
+
+    def interrupt() -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    timer = threading.Timer(0.2, interrupt)
+    timer.start()
+    rescue = threading.Timer(HANG_SECONDS, woken.set)
+    rescue.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            woken.wait()
+        assert rescue.is_alive(), "nothing but the signal ended it"
+    finally:
+        rescue.cancel()
+        timer.join()
+
+
 def test_a_registry_keeps_nothing_alive_and_does_not_grow() -> None:
     class Thing:
         pass

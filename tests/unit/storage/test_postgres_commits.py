@@ -195,6 +195,7 @@ def _stage_supersede(transaction: Transaction, memory_id: str) -> None:
 class TestRoundTripsOfTransactions:
     """Their number depends on the kind of request, and not on how many a transaction has."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("stage", "trips"),
         [
@@ -295,6 +296,7 @@ class TestRoundTripsOfTransactions:
         few, many = (_round_trips(store, partial(commit, number)) for number in (2, 10))
         assert few == many == 4
 
+    @pytest.mark.slow
     def test_a_write_in_between_outdates_what_was_read(self, store: Store) -> None:
         agent = store.bind(agent_id="a")
         with agent.begin_transaction() as transaction:
@@ -369,6 +371,7 @@ class TestOneStatement:
 
 
 class TestOtherWriters:
+    @pytest.mark.slow
     def test_stores_of_several_processes_lose_no_update(self, url: str, store: Store) -> None:
         """Each has caches of its own, which the others' commits outdate."""
         with closing(open_postgres(url)) as other:

@@ -123,6 +123,7 @@ def test_reads_are_answered_as_by_their_handlers(
         assert answer == flat(call, asked(core, grant, call)), call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [OverMessages, OverWriteBatches])
 @pytest.mark.parametrize(("grant_name", "step"), RUNS)
 def test_writes_are_answered_as_by_their_handlers(
@@ -144,6 +145,7 @@ def test_writes_are_answered_as_by_their_handlers(
 # What holds for every method, whatever its arguments are.
 
 
+@pytest.mark.slow
 def test_without_a_valid_token_nothing_is_answered(
     reach: OverMessages, server: GrantServer, world: World
 ) -> None:

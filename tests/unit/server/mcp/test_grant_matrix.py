@@ -148,6 +148,7 @@ def test_a_tool_that_reads(tool: str, grant_name: str, tokens: Tokens) -> None:
     _compare(tokens, grant_name, tool, READS[tool], "reads")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grant_name", only((ONE_AGENT,), GRANTS))
 @pytest.mark.parametrize("tool", WRITES)
 def test_a_tool_that_writes(tool: str, grant_name: str, tokens: Tokens) -> None:
