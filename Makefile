@@ -11,7 +11,7 @@ SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml README.md
 # Compiled tests are kept: each of the workers compiles them anew otherwise.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-fast check check-types check-style check-generated test-slow torture bench generate format clean help
+.PHONY: run test test-fast check check-types check-style check-generated test-slow test-again torture torture-short bench generate format clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,12 @@ test-fast: $(VENV)/.test
 
 test-slow: $(VENV)/.test  ## run the tests that take minutes; SEED=n draws other kills and faults, WHOLE=1 runs campaigns in full
 	$(if $(WHOLE),MEMORANDA_TEST_WHOLE=1) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow
+	@$(MAKE) --no-print-directory torture-short
+
+test-again: check  ## run the tests that failed in the last run once more, one after the other
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+
+torture-short: $(VENV)/.test
 	$(BIN)/python -m tests.torture --seed $(or $(SEED),1) --kills 200 --power-loss 200 --faults 100 --interrupts 2000 --tamperings 300 --contests 1 --fuzz 8000 --server-kills 20
 
 torture: $(VENV)/.test  ## run thousands of kills, power losses and tamperings; SEED=n repeats a run
