@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -47,21 +47,22 @@ def _loop_factory() -> Any:
 async def _serve(
     settings: ServerSettings, drain_seconds: float, announce: Callable[[Server], None]
 ) -> None:
-    server, signals = Server(settings), _Signals()
-    await server.start()
-    try:
-        announce(server)
-        await signals.first.wait()
-        _log.info("shutting down", extra={"seconds": drain_seconds})
-        stopping = asyncio.ensure_future(server.stop(drain_seconds))
-        hurrying = asyncio.ensure_future(signals.second.wait())
-        await asyncio.wait((stopping, hurrying), return_when=asyncio.FIRST_COMPLETED)
-        hurrying.cancel()
-    finally:
-        if signals.second.is_set():
-            asyncio.get_running_loop().call_later(_HURRY_SECONDS, os._exit, 1)
-        await server.stop(0)
-    await stopping
+    with closing(_Signals()) as signals:
+        server = Server(settings)
+        await server.start()
+        try:
+            announce(server)
+            await signals.first.wait()
+            _log.info("shutting down", extra={"seconds": drain_seconds})
+            stopping = asyncio.ensure_future(server.stop(drain_seconds))
+            hurrying = asyncio.ensure_future(signals.second.wait())
+            await asyncio.wait((stopping, hurrying), return_when=asyncio.FIRST_COMPLETED)
+            hurrying.cancel()
+        finally:
+            if signals.second.is_set():
+                asyncio.get_running_loop().call_later(_HURRY_SECONDS, os._exit, 1)
+            await server.stop(0)
+        await stopping
 
 
 class _Signals:
@@ -77,3 +78,9 @@ class _Signals:
 
     def _note(self) -> None:
         (self.second if self.first.is_set() else self.first).set()
+
+    def close(self) -> None:
+        """Let signals do what they do elsewhere: uvloop would leave its handlers behind."""
+        for number in _SIGNALS:
+            with suppress(NotImplementedError):
+                asyncio.get_running_loop().remove_signal_handler(number)

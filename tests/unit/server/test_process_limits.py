@@ -84,3 +84,20 @@ tune_interpreter()
 print(sys.getswitchinterval(), gc.get_freeze_count() > 1000)
 """
     assert run(script) == ["0.005", "0", "0.0005", "True"]
+
+
+@pytest.mark.slow
+def test_signals_do_what_they_did_once_a_server_has_ended(tmp_path: Path) -> None:
+    """The event loop of a server leaves its handlers behind, which do nothing any more."""
+    script = f"""
+import signal
+from pathlib import Path
+from memoranda.server.process import serve
+from memoranda.server.serving import ServerSettings
+try:
+    serve(ServerSettings(folder=Path({str(tmp_path)!r}), port=0), 0.0, lambda server: 1 / 0)
+except ZeroDivisionError:
+    print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+"""
+    assert run(script) == ["True", "True"]
