@@ -48,13 +48,11 @@ IN_POSTGRES = ("sync-postgres", "async-postgres")
 _BYTES = "it looks at the bytes of the store's file"
 _STATEMENTS = "it runs a statement of SQLite"
 _COMMANDS = "it runs a command on the store's file"
-_MINUTES = "it takes a minute to commit a chain of 1100 reflections in one transaction"
 NOT_IN_POSTGRES: Mapping[str, str] = {
     "test_forget_targets::test_a_name_leaves_the_files_when_asked_to": _BYTES,
     "test_forget_targets::test_no_word_of_it_is_left_in_the_files": _BYTES,
     "test_forget_targets::test_no_word_is_left_in_the_files": _BYTES,
     "test_speakers::test_the_command_line_takes_names_too": _COMMANDS,
-    "test_why::test_a_chain_may_be_deep": _MINUTES,
     "test_transcripts::test_a_transcript_that_is_gone_is_left_out_with_a_warning": _STATEMENTS,
 }
 """The tests that do not hold for a store in PostgreSQL, and why; all others do."""

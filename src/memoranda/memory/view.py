@@ -133,6 +133,8 @@ class MemoryView(View):
         self._memories = RowNumbers("memory_number", "memory_last_number", budget)
         self._transcripts = RowNumbers("transcript_number", "transcript_last_number", budget)
         self._settings = SettingsCache()
+        self._applied = 0
+        """How many operations of the commit that is being applied are behind; 0 between commits."""
         self._appliers: Mapping[type, Callable[[WriteBuffer, OperationStamp, Any], None]] = {
             Remember: self._remember,
             MemoryTombstone: self._leave_tombstone,
@@ -185,12 +187,14 @@ class MemoryView(View):
         for position, operation in enumerate(commit.operations):
             applier = self._appliers.get(type(operation))
             if applier is not None:
+                self._applied = position
                 applier(rows, OperationStamp(commit_ts, position, time), operation)
+        self._applied = 0
         rows.flush()
 
     def rehearse(self, scout: Reader, commit: Commit, /) -> None:
         """Read the numbers of what a commit names, and the last states that it changes."""
-        for operation in commit.operations:
+        for operation in commit.operations[self._applied :]:
             for memory_id in named_memories(operation):
                 with suppress(Unread):
                     self._memories.look_up(scout, memory_id)
@@ -247,6 +251,7 @@ class MemoryView(View):
 
     def drop_caches(self) -> None:
         """Empty the caches of row numbers and settings."""
+        self._applied = 0
         self._memories.forget()
         self._transcripts.forget()
         self._settings.forget()

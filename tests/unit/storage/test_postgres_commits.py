@@ -22,6 +22,7 @@ from memoranda.sdk.local.calls import LocalCalls
 from memoranda.storage.postgres.commit_statement import group_rows
 from memoranda.storage.postgres.connection import translate_errors
 from memoranda.storage.postgres.engine import PostgresEngine
+from memoranda.storage.postgres.read_ahead import Scout
 from tests.postgres_server import database_url, new_store_url, open_postgres
 
 Work = Callable[[], object]
@@ -249,6 +250,33 @@ class TestRoundTripsOfTransactions:
             agent.reflect(_name(), on=ids[:2])
         for on in (ids[:1], ids):
             assert _round_trips(store, partial(agent.reflect, _name(), on=on)) == 4
+        store.verify(deep=True)
+
+    def test_a_chain_of_reflections_rehearses_less_and_less(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each reads back the row of the one before, which no rehearsal can fetch in time."""
+        agent = store.bind(agent_id="a")
+        agent.configure(max_reflection_depth=1000)
+        reads: list[object] = []
+        fetch = Scout._fetch
+
+        def count_fetch(scout: Scout, query: str, values: Sequence[object]) -> object:
+            reads.append(query)
+            return fetch(scout, query, values)
+
+        monkeypatch.setattr(Scout, "_fetch", count_fetch)
+
+        def chain(length: int) -> int:
+            last = agent.remember(_name()).id
+            reads.clear()
+            with agent.begin_transaction() as transaction:
+                for _ in range(length):
+                    last = transaction.reflect(_name(), on=[last])
+            return len(reads)
+
+        short, long = chain(40), chain(160)
+        assert long < 8 * short  # it was 16 times as many
         store.verify(deep=True)
 
     @pytest.mark.slow

@@ -29,6 +29,8 @@ from memoranda.storage.postgres.statements import Statements
 
 _MOST_ROUNDS = 16
 """Times that reads are fetched ahead of one read: more than any kind of request has in a chain."""
+_PATIENCE = 4
+"""Rehearsals in a row that find nothing, before reads begin to go without one."""
 
 
 class Outdated(Exception):
@@ -62,6 +64,10 @@ class OptimisticWriter:
         self._fetched = FetchedRows(statements)
         """The rows of reads; the changes behind them are the waiting statements, if any wait."""
         self._rehearse: Rehearsal | None = None
+        self._fruitless = 0
+        """How many rehearsals in a row have found nothing to fetch."""
+        self._unrehearsed = 0
+        """How many of the next reads go without a rehearsal."""
         self._begun = locked
         """Whether a transaction has begun: then nothing waits any more."""
 
@@ -116,14 +122,30 @@ class OptimisticWriter:
             return rows
         if self._fetched.is_affected(read):
             self._begin()
+        if self._unrehearsed:
+            self._unrehearsed -= 1
+            return self._fetch([read])[read]
+        if self._begun:
             self._fetched.settle()
-        fetched = self._fetch([*dict.fromkeys((read, *self._rehearsed()))])
+        ahead = self._rehearsed()
+        self._note_rehearsal(is_fruitless=not {*ahead} - {read})
+        fetched = self._fetch([*dict.fromkeys((read, *ahead))])
         for _ in range(_MOST_ROUNDS):
             reads = self._rehearsed()
             if not reads:
                 break
             self._fetch(reads)
+            self._note_rehearsal(is_fruitless=False)
         return fetched[read]
+
+    def _note_rehearsal(self, *, is_fruitless: bool) -> None:
+        """Let twice as many reads as before go without a rehearsal, after several found nothing.
+
+        Else a large transaction that reads back each of its rows would be rehearsed for each.
+        """
+        self._fruitless = self._fruitless + 1 if is_fruitless else 0
+        if self._fruitless >= _PATIENCE:
+            self._unrehearsed = 2 ** (self._fruitless - _PATIENCE)
 
     def _rehearsed(self) -> list[Read]:
         """Return the reads that a rehearsal lacks and that can be fetched now."""
@@ -140,7 +162,6 @@ class OptimisticWriter:
         """Fetch rows in one round trip; raise `Outdated` if another process has written."""
         statements = [(self._statements.own(read.query), read.values) for read in reads]
         if self._begun:
-            self._fetched.settle()
             results: list[list[Row]] | None = self._connection.read_together(statements)
         else:
             results = self._connection.read_if_current(statements)
