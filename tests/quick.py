@@ -3,7 +3,7 @@
 - `make test` runs a few cases of each test, or all with the marker `every_case`. `make test-slow`
   runs the others.
 - Of the contract, `make test-slow` runs all cases on the kinds of stores that `make test` opens,
-  and a few cases of each test on every other kind. Of campaigns it runs a fourth.
+  and one case of each test on every other kind. Of campaigns it runs a fourth.
 - `make test-slow WHOLE=1` leaves nothing out. So does a run that does not choose by `-m`.
 
 Which cases are run depends on their names only, so that two runs do the same.

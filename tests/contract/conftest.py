@@ -31,7 +31,7 @@ SAMPLED_IN_POSTGRES = frozenset(
 """Of stores in PostgreSQL, `make test` runs the first test of a module, and some more of these."""
 SAMPLE = 6
 """One of so many tests is run of the modules that are sampled."""
-CASES_OF_A_KIND = 2
+CASES_OF_A_KIND = 1
 """On a kind of store that only the slow run opens, it runs so many cases of a test."""
 DEAR_IN_POSTGRES = frozenset({"test_fact_listings", "test_names", "test_subscribe_processes"})
 """Modules whose tests take seconds there: all of them are left to the slow run."""
