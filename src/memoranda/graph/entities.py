@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
 import msgspec
@@ -138,6 +139,14 @@ class NodeTable:
             row = reader.row("graph_cardinality_find", namespace=namespace, relation=relation)
             single = self._single[namespace, relation] = row is not None and bool(row[0])
         return single
+
+    def look_up_singles(self, reader: Reader, names: Sequence[tuple[str, str]]) -> None:
+        """Read together which relations, by namespace and key, are single-valued."""
+        missing = [name for name in dict.fromkeys(names) if name not in self._single]
+        for name, rows in zip(
+            missing, reader.rows_each("graph_cardinality_find", missing), strict=True
+        ):
+            self._single[name] = bool(rows and rows[0][0])
 
     def forget(self) -> None:
         """Empty the caches: the tables may have changed in another way."""

@@ -17,11 +17,11 @@ from memoranda.graph.fact_explanation import private_assertions
 from memoranda.graph.removal import StatementRemoval, names_in
 from memoranda.graph.sharing import FACTS as SHARING
 from memoranda.graph.sharing import has_shared_graph, own_graph, shared_graph
-from memoranda.graph.timeline_store import IsSingle
+from memoranda.graph.timeline_store import SingleRelations
 from memoranda.log import pages
 from memoranda.log.views import Commit, Eraser, RewrittenEvent
 from memoranda.model import codec
-from memoranda.model.erasure import ENTITY, FACT, FACTS, LogPosition, Target
+from memoranda.model.erasure import ENTITY, FACT, LogPosition, Target
 from memoranda.model.intervals import OPEN_END
 from memoranda.model.operations import (
     Alias,
@@ -58,7 +58,7 @@ _CLEAR_GRAPH_QUERIES = (
 def positions_of(reader: Reader, target: Target, viewer: str | None) -> Iterator[LogPosition]:
     """Yield the positions of operations that an erasure of the target removes.
 
-    The target is an assertion, an entity, or the facts that have a memory or transcript as source.
+    The target is an assertion or an entity.
     """
     if target.kind == FACT:
         if viewer is not None and private_assertions(reader, [target.name], viewer):
@@ -66,8 +66,6 @@ def positions_of(reader: Reader, target: Target, viewer: str | None) -> Iterator
         yield from _positions_of_assertions(reader, [target.name])
     elif target.kind == ENTITY:
         yield from _positions_of_entity(reader, target)
-    elif target.kind == FACTS:
-        yield from _positions_from_source(reader, target)
 
 
 def names_of_entity(reader: Reader, target: Target) -> list[Name]:
@@ -100,8 +98,8 @@ def _positions_of_entity(reader: Reader, target: Target) -> Iterator[LogPosition
         else commits_of(reader, own_graph(reader, scope))
     )
     assertion_ids: dict[str, None] = {}
-    for commit_ts in commits:
-        (event,) = pages.events_of(reader, [commit_ts])
+    for event in pages.events_of(reader, commits):
+        commit_ts = event.commit_ts
         for position, operation in enumerate(codec.decode_effective(event.operations)):
             is_public = operation.namespace == scope.namespace and not operation.private
             if operation.scope != scope and not (is_shared and is_public):
@@ -119,29 +117,38 @@ def _entity_keys(operation: AnyOperation) -> set[str]:
     return {name.key for name in names_in(operation) if name.kind == ENTITY_NAME}
 
 
-def _positions_from_source(reader: Reader, target: Target) -> Iterator[LogPosition]:
-    """Yield the positions of statements that have a memory or a transcript as source.
+def positions_from(reader: Reader, sources: Iterable[str]) -> Iterator[LogPosition]:
+    """Yield the positions of statements that have any of these memories or transcripts as source.
 
     A reference ends with a version or a list of spans. If it has neither, its encoding ends with
     one byte (nil, or an empty list). Without it, it is a prefix of every reference to this id.
     """
-    for prefix in (
-        codec.encode(MemoryRef(target.name)).removesuffix(b"\xc0"),
-        codec.encode(TranscriptRef(target.name)).removesuffix(b"\x90"),
-    ):
-        rows = reader.rows("graph_statements_from", first=prefix, end=prefix + _PREFIX_END)
-        yield from _positions_of_assertions(reader, dict.fromkeys(row[0] for row in rows))
+    prefixes = [
+        prefix
+        for source in sources
+        for prefix in (
+            codec.encode(MemoryRef(source)).removesuffix(b"\xc0"),
+            codec.encode(TranscriptRef(source)).removesuffix(b"\x90"),
+        )
+    ]
+    ids: dict[str, None] = {}
+    for chunk in pages.chunks([(prefix, prefix + _PREFIX_END) for prefix in prefixes]):
+        for rows in reader.rows_each("graph_statements_from", chunk):
+            ids |= dict.fromkeys(assertion_id for (assertion_id,) in rows)
+    yield from _positions_of_assertions(reader, ids)
 
 
 def _positions_of_assertions(reader: Reader, ids: Iterable[str]) -> Iterator[LogPosition]:
     """Yield the positions of assertions, of the ends that came with them, and of withdrawals."""
     withdrawals: dict[int, set[str]] = {}
-    for assertion_id in ids:
-        rows = reader.rows("graph_statement_positions", assertion_id=assertion_id)
-        for commit_ts, position, until_commit in rows:
-            yield commit_ts, position
-            if until_commit < OPEN_END:
-                withdrawals.setdefault(until_commit, set()).add(assertion_id)
+    for chunk in pages.chunks([(assertion_id,) for assertion_id in ids]):
+        for (assertion_id,), rows in zip(
+            chunk, reader.rows_each("graph_statement_positions", chunk), strict=True
+        ):
+            for commit_ts, position, until_commit in rows:
+                yield commit_ts, position
+                if until_commit < OPEN_END:
+                    withdrawals.setdefault(until_commit, set()).add(assertion_id)
     for event in pages.events_of(reader, sorted(withdrawals)):
         withdrawn_ids = withdrawals[event.commit_ts]
         for position, operation in enumerate(codec.decode_effective(event.operations)):
@@ -157,12 +164,12 @@ class GraphEraser(Eraser):
         writer: Writer,
         reapply_scope: ReapplyScope,
         reapply_namespace: ReapplyNamespace,
-        is_single: IsSingle,
+        singles: SingleRelations,
     ) -> None:
         self._writer = writer
         self._reapply_scope = reapply_scope
         self._reapply_namespace = reapply_namespace
-        self._is_single = is_single
+        self._singles = singles
         self._removals: dict[Scope, StatementRemoval] = {}
 
     def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
@@ -193,15 +200,15 @@ class GraphEraser(Eraser):
             self._clear_shared(namespace)
             for (scope_id,) in self._writer.rows("graph_scope_ids", namespace=namespace):
                 self._clear(scope_id)
-            for commit_ts in _commits_of_namespace(self._writer, namespace):
-                self._reapply_namespace(self._writer, self._load(commit_ts), namespace)
+            for commit in self._load(_commits_of_namespace(self._writer, namespace)):
+                self._reapply_namespace(self._writer, commit, namespace)
         for scope in sorted(scope for scope in self._removals if scope.namespace not in shared):
-            if self._removals[scope].run(self._writer, self._is_single):
+            if self._removals[scope].run(self._writer, self._singles):
                 continue
             scope_id = own_graph(self._writer, scope)
             self._clear(scope_id)
-            for commit_ts in commits_of(self._writer, scope_id):
-                self._reapply_scope(self._writer, self._load(commit_ts), scope)
+            for commit in self._load(commits_of(self._writer, scope_id)):
+                self._reapply_scope(self._writer, commit, scope)
 
     def _drop_unshared(self) -> None:
         """Empty the shared graphs of namespaces whose setting was erased."""
@@ -219,9 +226,8 @@ class GraphEraser(Eraser):
         for query in _CLEAR_GRAPH_QUERIES:
             self._writer.run(query, scope_id=graph)
 
-    def _load(self, commit_ts: int) -> Commit:
-        (event,) = pages.events_of(self._writer, [commit_ts])
-        return Commit.of(event)
+    def _load(self, commits: Iterable[int]) -> Iterator[Commit]:
+        return map(Commit.of, pages.events_of(self._writer, commits))
 
 
 def _commits_of_namespace(reader: Reader, namespace: str) -> Iterator[int]:

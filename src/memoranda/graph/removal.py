@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memoranda.graph.entities import NODE_ID_STEP
-from memoranda.graph.timeline_store import IsSingle, remove_statements
+from memoranda.graph.timeline_store import SingleRelations, remove_statements
 from memoranda.log.views import Commit, RewrittenEvent
 from memoranda.model.operations import (
     Alias,
@@ -63,7 +63,7 @@ class StatementRemoval:
         else:
             self.is_possible = False
 
-    def run(self, writer: Writer, is_single: IsSingle) -> bool:
+    def run(self, writer: Writer, singles: SingleRelations) -> bool:
         """Take the statements out; return False if the graph is to be filled again."""
         erased_ids = {statement.assertion_id for _, _, statement in self._statements}
         if (
@@ -89,7 +89,7 @@ class StatementRemoval:
                 mention = self._next_mention(writer, node_id, commit_ts)
                 if mention is None or mention > position:
                     first_mentions[node_id] = None
-        remove_statements(writer, [*rows], is_single)
+        remove_statements(writer, [*rows], singles)
         return all(self._place_node(writer, node_id) for node_id in first_mentions)
 
     def _next_mention(self, writer: Writer, node_id: int, commit_ts: int) -> int | None:

@@ -13,7 +13,7 @@ statements of each timeline. Two ways lead there:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -27,6 +27,7 @@ from memoranda.graph.timeline import (
     derive_intervals,
     make_statement,
 )
+from memoranda.log import pages
 from memoranda.model.intervals import OPEN_END
 from memoranda.model.operations import Withdraw
 from memoranda.storage.port import Reader, Row, WriteBuffer, Writer
@@ -69,8 +70,12 @@ class Timeline(msgspec.Struct, frozen=True, gc=False):
             change = self._update_ended(statement, withdrawal=withdrawal)
         else:
             change = TimelineChange([], [])  # an assertion's own end is its bound already
-        self._put_rows(self.replace(change))
+        self.put(change)
         return change
+
+    def put(self, change: TimelineChange) -> None:
+        """Write what a change of the intervals changes in the table."""
+        self._put_rows(self.replace(change))
 
     def rebuild(self, *, single: bool) -> None:
         """Derive all intervals again from the statements that stand."""
@@ -407,9 +412,14 @@ class TimelineWriter:
 
 def read_if_small(reader: Reader, timeline_id: TimelineId) -> list[Row]:
     """Return the statements of a timeline, or one more than a small one has."""
-    subject, relation = timeline_id
+    (rows,) = _read_if_small(reader, (timeline_id,))
+    return rows
+
+
+def _read_if_small(reader: Reader, timeline_ids: Sequence[TimelineId]) -> list[list[Row]]:
     limit = SMALL_TIMELINE_STATEMENTS + 1
-    return reader.rows("graph_timeline_short", subject=subject, relation=relation, limit=limit)
+    items = [(subject, relation, limit) for subject, relation in timeline_ids]
+    return reader.rows_each("graph_timeline_short", items)
 
 
 def _point(statement: Statement[int]) -> TimelinePoint:
@@ -418,54 +428,101 @@ def _point(statement: Statement[int]) -> TimelinePoint:
 
 # Withdrawing or removing statements, all of one commit together.
 #
-# A few are taken out of their timeline one by one, each at its point. Where many of one timeline
-# go, what remains is derived once.
+# A small timeline is derived as a whole from what remains. A few statements of a large one are
+# taken out one by one, each at its point. Where many of one timeline go, it is derived once.
 
-IsSingle = Callable[[Reader, int], bool]
-"""Says whether a relation, given by its node id, is single-valued."""
+SingleRelations = Callable[[Reader, Sequence[int]], Mapping[int, bool]]
+"""Says which relations, given by their node ids, are single-valued."""
 _BULK_WITHDRAWAL_THRESHOLD = 64
 """Up to this many statements of one timeline are always withdrawn one by one."""
 _WITHDRAWAL_COST_FACTOR = 32
 """Withdrawing one statement costs about as much as deriving this many again."""
 
 
+class _Withdrawal(NamedTuple):
+    """A statement that is withdrawn, with the number of its row and the reason."""
+
+    row_id: int
+    statement: Statement[int]
+    reason: str | None
+
+
 def withdraw_statements(
-    timelines: TimelineWriter, commit_ts: int, operations: Sequence[Withdraw], is_single: IsSingle
+    timelines: TimelineWriter,
+    commit_ts: int,
+    operations: Sequence[Withdraw],
+    singles: SingleRelations,
 ) -> None:
     """Withdraw assertions and the ends that came with them."""
     writer = timelines.flush()
-    withdrawals: dict[TimelineId, list[tuple[int, Statement[int], str | None]]] = {}
-    for operation in operations:
-        for row in writer.rows("graph_statements_live", assertion_id=operation.assertion_id):
-            row_id, subject, relation, *columns = row
-            statement = decode_statement(tuple(columns))
-            withdrawals.setdefault((subject, relation), []).append(
-                (row_id, statement, operation.reason)
+    withdrawals: dict[TimelineId, list[_Withdrawal]] = {}
+    for chunk in pages.chunks(operations):
+        ids = [(operation.assertion_id,) for operation in chunk]
+        rows_of_each = writer.rows_each("graph_statements_live", ids)
+        for operation, rows in zip(chunk, rows_of_each, strict=True):
+            for row_id, subject, relation, *columns in rows:
+                withdrawal = _Withdrawal(row_id, decode_statement(tuple(columns)), operation.reason)
+                withdrawals.setdefault((subject, relation), []).append(withdrawal)
+    is_single = singles(writer, [relation for _, relation in withdrawals])
+    for timeline_ids in pages.chunks([*withdrawals]):
+        rows_of_each = _read_if_small(writer, timeline_ids)
+        for timeline_id, rows in zip(timeline_ids, rows_of_each, strict=True):
+            _withdraw(
+                timelines,
+                commit_ts,
+                timeline_id,
+                withdrawals[timeline_id],
+                rows,
+                single=is_single[timeline_id[1]],
             )
-    for timeline_id, statements in withdrawals.items():
-        timeline, single = Timeline(writer, *timeline_id), is_single(writer, timeline_id[1])
-        in_bulk = _is_bulk(timeline, len(statements))
-        for row_id, statement, reason in statements:
-            writer.run("graph_statement_withdraw", id=row_id, commit_ts=commit_ts, reason=reason)
-            if not in_bulk:
-                change = timeline.update(statement, withdrawal=True, single=single)
-                timelines.on_change(timeline_id, change)
-        if in_bulk:
-            timeline.rebuild(single=single)
 
 
-def remove_statements(writer: Writer, row_ids: Sequence[int], is_single: IsSingle) -> None:
+def _withdraw(
+    timelines: TimelineWriter,
+    commit_ts: int,
+    timeline_id: TimelineId,
+    withdrawals: Sequence[_Withdrawal],
+    rows: Sequence[Row],
+    *,
+    single: bool,
+) -> None:
+    """Withdraw statements of one timeline, of which the rows are all if it is small."""
+    writer = timelines.writer
+    timeline = Timeline(writer, *timeline_id)
+    is_small = len(rows) <= SMALL_TIMELINE_STATEMENTS
+    in_bulk = not is_small and _is_bulk(timeline, len(withdrawals))
+    for row_id, statement, reason in withdrawals:
+        writer.run("graph_statement_withdraw", id=row_id, commit_ts=commit_ts, reason=reason)
+        if not (is_small or in_bulk):
+            change = timeline.update(statement, withdrawal=True, single=single)
+            timelines.on_change(timeline_id, change)
+    if is_small:
+        standing = sorted((decode_statement(row) for row in rows if row[6] == OPEN_END), key=_point)
+        gone = {withdrawal.statement.point for withdrawal in withdrawals}
+        remaining = [statement for statement in standing if statement.point not in gone]
+        change = TimelineChange(
+            derive_intervals(standing, single=single), derive_intervals(remaining, single=single)
+        )
+        timeline.put(change)
+        timelines.on_change(timeline_id, change)
+    elif in_bulk:
+        timeline.rebuild(single=single)
+
+
+def remove_statements(writer: Writer, row_ids: Sequence[int], singles: SingleRelations) -> None:
     """Delete statements, as if they had never been made."""
     removals: dict[TimelineId, list[tuple[int, Statement[int] | None]]] = {}
     """The rows of each timeline, with the statement if it stands."""
-    for row_id in row_ids:
-        row = writer.row("graph_statement_get", id=row_id)
-        assert row is not None, "it was just found"
-        subject, relation, until_commit, *columns = row
-        statement = decode_statement(tuple(columns)) if until_commit == OPEN_END else None
-        removals.setdefault((subject, relation), []).append((row_id, statement))
+    for chunk in pages.chunks([(row_id,) for row_id in row_ids]):
+        for (row_id,), (row,) in zip(
+            chunk, writer.rows_each("graph_statement_get", chunk), strict=True
+        ):
+            subject, relation, until_commit, *columns = row
+            statement = decode_statement(tuple(columns)) if until_commit == OPEN_END else None
+            removals.setdefault((subject, relation), []).append((row_id, statement))
+    is_single = singles(writer, [relation for _, relation in removals])
     for timeline_id, statements in removals.items():
-        timeline, single = Timeline(writer, *timeline_id), is_single(writer, timeline_id[1])
+        timeline, single = Timeline(writer, *timeline_id), is_single[timeline_id[1]]
         in_bulk = _is_bulk(timeline, len(statements))
         for row_id, statement in statements:
             writer.run("graph_statement_remove", id=row_id)

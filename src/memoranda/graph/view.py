@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from memoranda.graph import requests
 from memoranda.graph.effects import EffectCache
 from memoranda.graph.entities import NodeRef, NodeTable
-from memoranda.graph.erasure import GraphEraser, names_of_entity, positions_of
+from memoranda.graph.erasure import GraphEraser, names_of_entity, positions_from, positions_of
 from memoranda.graph.reads import timeline_changed
 from memoranda.graph.retention import GraphRetentionPolicy, GraphTrimmer
 from memoranda.graph.rules import GraphRules
@@ -179,13 +179,17 @@ class GraphView(View):
         """Return the positions of the operations that an erasure of the target removes."""
         return positions_of(reader, target, viewer)
 
+    def places_from(self, reader: Reader, sources: Sequence[str], /) -> Iterator[LogPosition]:
+        """Return the positions of facts with any of these memories or transcripts as source."""
+        return positions_from(reader, sources)
+
     def names(self, reader: Reader, target: Target, /) -> list[Name]:
         """Return the name of an entity and its aliases."""
         return names_of_entity(reader, target)
 
     def eraser(self, writer: Writer, /) -> GraphEraser:
         """Return the eraser, which takes statements out, or applies what remains again."""
-        return GraphEraser(writer, self._apply_scope, self._apply_namespace, self._is_single)
+        return GraphEraser(writer, self._apply_scope, self._apply_namespace, self._singles)
 
     def compaction_eraser(self, writer: Writer, /) -> GraphTrimmer:
         """Return the trimmer, which deletes the statements that a compaction erased."""
@@ -243,7 +247,7 @@ class GraphView(View):
         self, timelines: TimelineWriter, commit: Commit, operations: list[Withdraw]
     ) -> None:
         if operations:
-            withdraw_statements(timelines, commit.commit_ts, operations, self._is_single)
+            withdraw_statements(timelines, commit.commit_ts, operations, self._singles)
             operations.clear()
 
     def _timeline_writer(self, writer: Writer, commit: Commit) -> TimelineWriter:
@@ -346,12 +350,12 @@ class GraphView(View):
         def graphs_of(_: Writer, operation: AnyOperation) -> Iterable[Scope]:
             return () if operation.private else (shared_scope(namespace),)
 
-        for (commit_ts,) in writer.rows("graph_commits_of_namespace", namespace=namespace):
-            if commit_ts < commit.commit_ts:
-                (event,) = pages.events_of(self.log or writer, [commit_ts])
-                earlier = Commit.of(event)
-                operations = _in_namespace(earlier.operations, namespace)
-                self._apply_operations(writer, earlier, operations, graphs_of)
+        rows = writer.rows("graph_commits_of_namespace", namespace=namespace)
+        commits = [commit_ts for (commit_ts,) in rows if commit_ts < commit.commit_ts]
+        for event in pages.events_of(self.log or writer, commits):
+            earlier = Commit.of(event)
+            operations = _in_namespace(earlier.operations, namespace)
+            self._apply_operations(writer, earlier, operations, graphs_of)
         operations = _in_namespace(commit.operations[:position], namespace)
         self._apply_operations(writer, commit, operations, graphs_of)
 
@@ -418,14 +422,21 @@ class GraphView(View):
         writer.run("graph_nodes_point", entity=entity, into=into)
         writer.run("graph_subjects_point", entity=entity, into=into)
         self._nodes.forget()
-        for subject, relation in {(into if s == entity else s, r) for s, r in touched}:
-            single = self._is_single(writer, relation)
-            Timeline(writer, subject, relation).rebuild(single=single)
+        changed = {(into if s == entity else s, r) for s, r in touched}
+        singles = self._singles(writer, [relation for _, relation in changed])
+        for subject, relation in changed:
+            Timeline(writer, subject, relation).rebuild(single=singles[relation])
 
-    def _is_single(self, reader: Reader, relation: int) -> bool:
-        row = reader.row("graph_relation_scope", relation=relation)
-        assert row is not None, "a relation has a scope"
-        return self._nodes.is_single(reader, *row)
+    def _singles(self, reader: Reader, relations: Sequence[int]) -> dict[int, bool]:
+        """Say of relations, given by their node ids, whether they are single-valued."""
+        singles: dict[int, bool] = {}
+        for chunk in pages.chunks([(relation,) for relation in dict.fromkeys(relations)]):
+            rows_of_each = reader.rows_each("graph_relation_scope", chunk)
+            names = [(namespace, key) for ((namespace, key),) in rows_of_each]
+            self._nodes.look_up_singles(reader, names)
+            for (relation,), name in zip(chunk, names, strict=True):
+                singles[relation] = self._nodes.is_single(reader, *name)
+        return singles
 
 
 def _in_namespace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -125,12 +126,24 @@ def events(reader: Reader, *, after: int, through: int) -> Iterator[SealedEvent]
 
 
 def events_of(reader: Reader, commits: Iterable[int]) -> Iterator[SealedEvent]:
-    """Yield the stored events of these commits, one at a time."""
-    for commit_ts in commits:
-        row = reader.row("event_get", commit_ts=commit_ts)
-        if row is None:
-            raise Corruption(f"commit {commit_ts} is in the index and not in the log")
-        yield SealedEvent(*row)
+    """Yield the stored events of these commits, in ascending order, read in pages."""
+    for chunk in chunks([*commits]):
+        remaining = chunk
+        while remaining:
+            rows = _rows_of(reader, remaining)
+            for commit_ts, row in zip_longest(remaining[: len(rows) or 1], rows):
+                if row is None or row[0] != commit_ts:
+                    raise Corruption(f"commit {commit_ts} is in the index and not in the log")
+                yield SealedEvent(*row)
+            remaining = remaining[len(rows) :]
+
+
+def _rows_of(reader: Reader, commits: Sequence[int]) -> list[Row]:
+    """Return the first of these events, at least one if there is one."""
+    if len(commits) > 1:
+        return reader.rows("event_list", commits=commits, budget=PAGE_BYTES)
+    row = reader.row("event_get", commit_ts=commits[0])
+    return [] if row is None else [row]
 
 
 # Single operations: events are split without decoding them, and only requested ones are decoded.

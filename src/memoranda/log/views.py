@@ -182,6 +182,10 @@ class View(ABC):
         """Return the positions of operations about a target, as far as the viewer may see."""
         return ()
 
+    def places_from(self, reader: Reader, sources: Sequence[str], /) -> Iterable[LogPosition]:  # noqa: ARG002
+        """Return the positions of facts with any of these memories or transcripts as source."""
+        return ()
+
     def notes(
         self,
         reader: Reader,  # noqa: ARG002
@@ -416,7 +420,18 @@ class Views:
 
     def places(self, reader: Reader, target: Target, viewer: str | None) -> set[LogPosition]:
         """Return the positions of operations about a target, as far as the viewer may see."""
-        places = {place for view in self.all for place in view.places(reader, target, viewer)}
+        return self._with_notes(
+            reader, {place for view in self.all for place in view.places(reader, target, viewer)}
+        )
+
+    def places_from(self, reader: Reader, sources: Iterable[str]) -> set[LogPosition]:
+        """Return the positions of facts with any of these memories or transcripts as source."""
+        names = [*dict.fromkeys(sources)]
+        return self._with_notes(
+            reader, {place for view in self.all for place in view.places_from(reader, names)}
+        )
+
+    def _with_notes(self, reader: Reader, places: set[LogPosition]) -> set[LogPosition]:
         return places.union(*(view.notes(reader, places) for view in self.all))
 
     def commits_citing(self, reader: Reader, cited: CitedNames) -> frozenset[int]:

@@ -10,7 +10,12 @@ from memoranda.errors import InvalidInput
 from memoranda.log import pages
 from memoranda.log.views import Commit, Eraser, RewrittenEvent
 from memoranda.memory.reads import AFTER_ALL_NAMES
-from memoranda.memory.tables import MemberIndex, OperationStamp, add_transcript_tombstone
+from memoranda.memory.tables import (
+    MemberIndex,
+    OperationStamp,
+    RowNumbers,
+    put_transcript_tombstone,
+)
 from memoranda.model import codec
 from memoranda.model.erasure import MEMORY, TRANSCRIPT, LogPosition, Target
 from memoranda.model.operations import (
@@ -29,7 +34,7 @@ from memoranda.model.operations import (
     Touch,
     TranscriptTombstone,
 )
-from memoranda.storage.port import Reader, Row, Writer
+from memoranda.storage.port import Reader, Row, WriteBuffer, Writer
 
 # Sweep: the expired memories and transcripts that nothing else needs.
 #
@@ -132,20 +137,29 @@ def _resolutions(reader: Reader, rows: list[Row]) -> list[LogPosition]:
 class MemoryEraser(Eraser):
     """Brings the tables to the rewritten log after a `forget`."""
 
-    def __init__(self, writer: Writer, reapply: Reapply) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        reapply: Reapply,
+        memories: RowNumbers,
+        transcripts: RowNumbers,
+    ) -> None:
         self._writer = writer
         self._reapply = reapply
+        self._memory_numbers = memories
+        self._transcript_numbers = transcripts
+        self._tombstones: list[tuple[OperationStamp, TranscriptTombstone]] = []
         self._memories: set[str] = set()
 
     def apply_rewrite(self, rewritten: RewrittenEvent, /) -> None:
-        """Collect the memories whose operations changed; change all other rows at once."""
+        """Collect the memories and transcripts that changed; change all other rows at once."""
         after = rewritten.after
         for position, before, residue in rewritten.changes():
             stamp = OperationStamp(after.commit_ts, position, after.committed_at)
             if isinstance(before, _STATE_OPERATIONS):
                 self._memories.add(before.memory_id)
             if isinstance(residue, TranscriptTombstone):
-                add_transcript_tombstone(self._writer, stamp, residue)
+                self._tombstones.append((stamp, residue))
             elif isinstance(residue, Notify | NotifyStale):
                 self._writer.run("notice_by", memory_id=residue.memory_id, by_agent=residue.by)
             elif isinstance(residue, Resolve):
@@ -160,17 +174,38 @@ class MemoryEraser(Eraser):
                     self._writer.run("setting_remove", namespace=before.namespace, name=name)
 
     def finish(self) -> None:
-        """Delete the state rows of the collected memories, and apply their operations again."""
-        places: list[tuple[int, int, str]] = []
-        for memory_id in self._memories:
-            MemberIndex(self._writer, memory_id).clear()
-            rows = self._writer.rows("memory_all_places", memory_id=memory_id)
-            places.extend((commit_ts, position, memory_id) for commit_ts, position in rows)
-            for query in ("memory_titles_remove", "memory_states_remove"):
-                self._writer.run(query, memory_id=memory_id)
-        for commit_ts, group in groupby(sorted(places), key=lambda place: place[0]):
-            (event,) = pages.events_of(self._writer, [commit_ts])
+        """Put tombstones of transcripts; apply the operations of the collected memories again."""
+        self._put_transcript_tombstones()
+        places = self._remove_states()
+        self._memory_numbers.look_up_all(self._writer, sorted(self._memories))
+        by_commit = {
+            commit_ts: [*group]
+            for commit_ts, group in groupby(sorted(places), key=lambda place: place[0])
+        }
+        for event in pages.events_of(self._writer, by_commit):
             commit = Commit.of(event)
-            for _, position, memory_id in group:
+            for commit_ts, position, memory_id in by_commit[event.commit_ts]:
                 stamp = OperationStamp(commit_ts, position, commit.committed_at)
                 self._reapply(self._writer, stamp, commit.operations[position], memory_id)
+
+    def _put_transcript_tombstones(self) -> None:
+        transcript_ids = [tombstone.transcript_id for _, tombstone in self._tombstones]
+        self._transcript_numbers.look_up_all(self._writer, transcript_ids)
+        rows = WriteBuffer(self._writer)
+        for stamp, tombstone in self._tombstones:
+            put_transcript_tombstone(rows, stamp, tombstone, self._transcript_numbers)
+
+    def _remove_states(self) -> list[tuple[int, int, str]]:
+        """Delete the state rows of the collected memories; return the places of their operations.
+
+        A place is a commit, a position and the memory.
+        """
+        places: list[tuple[int, int, str]] = []
+        for chunk in pages.chunks([(memory_id,) for memory_id in sorted(self._memories)]):
+            MemberIndex(self._writer, [memory_id for (memory_id,) in chunk]).clear()
+            rows_of_each = self._writer.rows_each("memory_all_places", chunk)
+            for (memory_id,), rows in zip(chunk, rows_of_each, strict=True):
+                places.extend((commit_ts, position, memory_id) for commit_ts, position in rows)
+            for query in ("memory_titles_remove", "memory_states_remove"):
+                self._writer.put_all(query, chunk)
+        return places

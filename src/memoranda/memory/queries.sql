@@ -15,15 +15,13 @@ SELECT COALESCE(MAX(id), 0) FROM memory
 
 -- name: memory_tombstone_put
 -- Add the tombstone of a forgotten memory; an existing memory keeps its row number.
-INSERT INTO memory (memory_id, namespace, agent_id, private, commit_ts, created_at)
-VALUES (:memory_id, :namespace, :agent_id, :private, :commit_ts, :created_at)
+INSERT INTO memory (id, memory_id, namespace, agent_id, private, commit_ts, created_at)
+VALUES (:id, :memory_id, :namespace, :agent_id, :private, :commit_ts, :created_at)
 ON CONFLICT (memory_id) DO UPDATE SET namespace = excluded.namespace, agent_id = excluded.agent_id
-RETURNING id
 
 -- name: memory_set_owner
--- Set the owner of a memory, and return its row number.
+-- Set the owner of a memory.
 UPDATE memory SET namespace = :namespace, agent_id = :agent_id WHERE memory_id = :memory_id
-RETURNING id
 
 -- name: memory_places
 -- List the log positions of a memory's operations, if the viewer may see it. A tombstone has no
@@ -108,14 +106,13 @@ WHERE transcript_id = :transcript_id AND LENGTH(digest) > 0
 -- name: transcript_tombstone_put
 -- Add the tombstone of an erased transcript; an existing transcript keeps its row number.
 INSERT INTO transcript (
-    transcript_id, namespace, agent_id, commit_ts, position, created_at, size, digest
+    id, transcript_id, namespace, agent_id, commit_ts, position, created_at, size, digest
 ) VALUES (
-    :transcript_id, :namespace, :agent_id, :commit_ts, :position, :created_at, 0, :digest
+    :id, :transcript_id, :namespace, :agent_id, :commit_ts, :position, :created_at, 0, :digest
 )
 ON CONFLICT (transcript_id) DO UPDATE SET
     namespace = excluded.namespace, agent_id = excluded.agent_id, occurred_at = NULL,
     expires_at = NULL, size = 0, digest = excluded.digest, form = 0, messages_size = 0
-RETURNING id
 
 -- name: memory_last_state
 -- Return the newest state row of a memory; the next row is derived from it.

@@ -304,7 +304,7 @@ class MemoryCompactionEraser(Eraser):
         """Change the rows of the collected operations, the newest first."""
         newest_first = sorted(self._changes, key=itemgetter(0), reverse=True)
         # An index reads all states of its memory, of which there may be one for each touch.
-        indexes = [MemberIndex(self._writer, name) for name in self._memories_with_metadata]
+        index = MemberIndex(self._writer, [*self._memories_with_metadata])
         for place, memory_id, residue in newest_first:
             row = self._writer.row(
                 "memory_state_around", memory_id=memory_id, commit_ts=place[0], position=place[1]
@@ -319,8 +319,7 @@ class MemoryCompactionEraser(Eraser):
                 self._reduce(place, row, residue)
             else:
                 self._remove(place, row)
-        for index in indexes:
-            index.update()
+        index.update()
 
     def _begin(self, place: LogPosition, row: Row, residue: RememberResidue) -> None:
         """Remove the content from a memory's first row, and the title if nothing needs it."""

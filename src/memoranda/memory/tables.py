@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from memoranda.errors import Corruption
+from memoranda.log import pages
 from memoranda.model import codec, document
 from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.memory import Content, Details
@@ -82,6 +83,18 @@ class RowNumbers:
             number = int(row[0])
             self.put(row_id, number)
         return number
+
+    def look_up_all(self, reader: Reader, row_ids: Sequence[str]) -> None:
+        """Cache the numbers of rows that are there, so that `look_up` need not read them."""
+        for chunk in pages.chunks([(row_id,) for row_id in row_ids]):
+            for (row_id,), rows in zip(chunk, reader.rows_each(self._find, chunk), strict=True):
+                for (number,) in rows:
+                    self.put(row_id, int(number))
+
+    def look_up_or_assign(self, rows: WriteBuffer, row_id: str) -> int:
+        """Return the number of a row, or assign one if there is none yet."""
+        number = self.look_up(rows.flush(), row_id)
+        return self.assign(rows, row_id) if number is None else number
 
     def put(self, row_id: str, number: int) -> None:
         """Cache the number of a row."""
@@ -334,24 +347,24 @@ def _digests_of(details: bytes | None) -> list[int]:
 
 
 class MemberIndex:
-    """Keeps the members of one memory while its state rows are changed by an erasure."""
+    """Keeps the members of some memories while their state rows are changed by an erasure."""
 
-    def __init__(self, writer: Writer, memory_id: str) -> None:
+    def __init__(self, writer: Writer, memory_ids: Sequence[str]) -> None:
         self._writer = writer
-        self._memory_id = memory_id
+        self._memory_ids = memory_ids
         self._before = self._rows()
 
     def _rows(self) -> set[Row]:
         return {
             (digest, namespace, memory)
-            for namespace, memory, details in self._writer.rows(
-                "memory_stored_details", memory_id=self._memory_id
-            )
+            for chunk in pages.chunks([(memory_id,) for memory_id in self._memory_ids])
+            for rows in self._writer.rows_each("memory_stored_details", chunk)
+            for namespace, memory, details in rows
             for digest in _digests_of(details)
         }
 
     def clear(self) -> None:
-        """Delete all members, before the memory's operations are applied again."""
+        """Delete all members, before the memories' operations are applied again."""
         self._writer.put_all("memory_member_drop", sorted(self._before))
 
     def update(self) -> None:
@@ -366,10 +379,15 @@ NO_DIGEST = b""
 """The digest of a transcript whose text was erased."""
 
 
-def add_tombstone(writer: Writer, stamp: OperationStamp, tombstone: MemoryTombstone) -> int:
-    """Add a memory without content, kind and details; return its number."""
-    memory = writer.add(
+def put_tombstone(
+    rows: WriteBuffer, stamp: OperationStamp, tombstone: MemoryTombstone, numbers: RowNumbers
+) -> None:
+    """Put a memory without content, kind and details; one that is there keeps its number."""
+    memory = numbers.look_up_or_assign(rows, tombstone.memory_id)
+    writer = rows.flush()
+    writer.put(
         "memory_tombstone_put",
+        memory,
         tombstone.memory_id,
         tombstone.namespace,
         tombstone.agent_id,
@@ -392,22 +410,21 @@ def add_tombstone(writer: Writer, stamp: OperationStamp, tombstone: MemoryTombst
     }
     state |= details_of(Details()) | content_of(Content(""))
     add_state(writer, stamp, memory, state)
-    return memory
 
 
-def restore_owner(writer: Writer, operation: Remember | RememberResidue) -> int:
-    """Set a memory's owner to the one in its first operation; return its number."""
-    return writer.add(
-        "memory_set_owner", operation.namespace, operation.agent_id, operation.memory_id
-    )
+def restore_owner(writer: Writer, operation: Remember | RememberResidue) -> None:
+    """Set a memory's owner to the one in its first operation."""
+    writer.put("memory_set_owner", operation.namespace, operation.agent_id, operation.memory_id)
 
 
-def add_transcript_tombstone(
-    writer: Writer, stamp: OperationStamp, tombstone: TranscriptTombstone
-) -> int:
-    """Add a transcript without text; return its number."""
-    return writer.add(
+def put_transcript_tombstone(
+    rows: WriteBuffer, stamp: OperationStamp, tombstone: TranscriptTombstone, numbers: RowNumbers
+) -> None:
+    """Put a transcript without text; one that is there keeps its number."""
+    number = numbers.look_up_or_assign(rows, tombstone.transcript_id)
+    rows.flush().put(
         "transcript_tombstone_put",
+        number,
         tombstone.transcript_id,
         tombstone.namespace,
         tombstone.agent_id,

@@ -28,13 +28,13 @@ from memoranda.memory.tables import (
     RowNumbers,
     add_first_state,
     add_state,
-    add_tombstone,
-    add_transcript_tombstone,
     change_residue_values,
     changed_memories,
     last_state,
     move_title,
     named_memories,
+    put_tombstone,
+    put_transcript_tombstone,
     restore_owner,
     retraction_values,
     revision_values,
@@ -225,7 +225,7 @@ class MemoryView(View):
 
     def eraser(self, writer: Writer, /) -> MemoryEraser:
         """Return the eraser that brings the tables to the log after a `forget`."""
-        return MemoryEraser(writer, self._reapply)
+        return MemoryEraser(writer, self._reapply, self._memories, self._transcripts)
 
     def compaction_eraser(self, writer: Writer, /) -> MemoryCompactionEraser:
         """Return the eraser that brings the tables to the log after a compaction."""
@@ -241,7 +241,8 @@ class MemoryView(View):
         elif isinstance(operation, NotifyStale):
             operation = stale_notice_memory(operation, stamp.time)
         if isinstance(operation, (Remember, RememberResidue)):
-            add_first_state(rows, stamp, restore_owner(writer, operation), operation)
+            restore_owner(writer, operation)
+            add_first_state(rows, stamp, self._memories.of(rows, memory_id), operation)
         elif isinstance(operation, (AddLink, CloseLink)):
             depths = tuple(change for change in operation.depths if change.memory_id == memory_id)
             self._set_depths(rows, stamp, depths)
@@ -281,14 +282,12 @@ class MemoryView(View):
         self, rows: WriteBuffer, stamp: OperationStamp, operation: MemoryTombstone
     ) -> None:
         """Add the tombstone of a memory that was forgotten."""
-        memory = add_tombstone(rows.flush(), stamp, operation)
-        self._memories.put(operation.memory_id, memory)
+        put_tombstone(rows, stamp, operation, self._memories)
 
     def _leave_transcript_tombstone(
         self, rows: WriteBuffer, stamp: OperationStamp, operation: TranscriptTombstone
     ) -> None:
-        number = add_transcript_tombstone(rows.flush(), stamp, operation)
-        self._transcripts.put(operation.transcript_id, number)
+        put_transcript_tombstone(rows, stamp, operation, self._transcripts)
 
     def _revise(self, rows: WriteBuffer, stamp: OperationStamp, operation: Revise) -> None:
         writer, memory = rows.flush(), self._memories.of(rows, operation.memory_id)

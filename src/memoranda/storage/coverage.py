@@ -8,7 +8,7 @@ and not by an error. An engine derives the covered queries from its own policies
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -61,6 +61,11 @@ class CoveredReader:
     def rows(self, query: str, /, *, budget: int | None = None, **values: object) -> list[Row]:
         """Return the covered rows."""
         return self._reader.rows(_PREFIX + query, budget=budget, **values, **self._values)
+
+    def rows_each(self, query: str, items: Sequence[Row], /) -> list[list[Row]]:
+        """Return the covered rows for each item, which has values by position."""
+        own = tuple(self._values.values())
+        return self._reader.rows_each(_PREFIX + query, [(*own, *item) for item in items])
 
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the covered rows one by one."""

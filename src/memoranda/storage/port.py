@@ -88,6 +88,10 @@ class Reader(Protocol):
         """
         ...
 
+    def rows_each(self, query: str, items: Sequence[Row], /) -> list[list[Row]]:
+        """As `rows`, once for each item, which has values by position; all are asked together."""
+        ...
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one; only inside a transaction, since it holds a snapshot."""
         ...

@@ -276,7 +276,7 @@ def _find(
     if target.kind == SWEEP:
         return _find_expired(reader, views, target)
     if target.kind in (AGENT, NAMESPACE):
-        return _find_named(reader, views, target, viewer, pseudonym, search)
+        return _find_named(reader, views, target, pseudonym, search)
     if target.kind == FACTS:
         return _find_facts(reader, views, target, viewer)
     places = views.places(reader, target, viewer)
@@ -286,10 +286,11 @@ def _find(
         keys = frozenset(name.key for name in views.names(reader, target))
         return Findings(frozenset(places), entity=keys)
     if target.kind != KEY:
-        places |= _facts_with_source(reader, views, target.name, viewer)
+        sources = [target.name]
         for memory_id in views.citing_memories(reader, target.name) if target.derived else ():
             places |= views.places(reader, Target(MEMORY, memory_id), None)
-            places |= _facts_with_source(reader, views, memory_id, None)
+            sources.append(memory_id)
+        places |= views.places_from(reader, sources)
         return Findings(frozenset(places))
     assert target.scope is not None, "a key has a scope"
     key = (target.scope, target.name)
@@ -300,7 +301,7 @@ def _find(
 def _find_facts(reader: Reader, views: Views, target: Target, viewer: str | None) -> Findings:
     """Return the facts whose source is a memory or transcript that the viewer may see."""
     sources: tuple[Target, ...] = (Target(MEMORY, target.name), Target(TRANSCRIPT, target.name))
-    places = _facts_with_source(reader, views, target.name, viewer)
+    places = views.places_from(reader, [target.name])
     if not places or not any(views.places(reader, source, viewer) for source in sources):
         raise not_found_error(target)
     return Findings(frozenset(places))
@@ -310,7 +311,9 @@ def _find_expired(reader: Reader, views: Views, sweep: Target) -> Findings:
     """Return what has expired and nothing needs; facts and keys need what they rest on."""
     targets = views.expired_targets(reader, sweep, frozenset())
     names = {target.name for target in targets}
-    spared = {name for name in names if _facts_with_source(reader, views, name, None)}
+    spared = set[str]()
+    if views.places_from(reader, names):
+        spared = {name for name in names if views.places_from(reader, [name])}
     spared |= views.needed(reader, names)
     if spared:
         targets = views.expired_targets(reader, sweep, spared)
@@ -323,7 +326,6 @@ def _find_named(
     reader: Reader,
     views: Views,
     target: Target,
-    viewer: str | None,
     pseudonym: str | None,
     search: LogSearch,
 ) -> Findings:
@@ -334,9 +336,7 @@ def _find_named(
     else:
         names = Names(namespace=target.name, pseudonym=pseudonym, children=target.children)
         mentioning = _commits_naming_namespace(reader, views, names)
-    places: set[LogPosition] = set()
-    for source in _sources(reader, names, mentioning):
-        places |= _facts_with_source(reader, views, source, viewer)
+    places = views.places_from(reader, _sources(reader, names, mentioning))
     return Findings(frozenset(places), names, mentioning)
 
 
@@ -371,12 +371,6 @@ def _commits_naming_scopes(
     rows = reader.rows("commits_of_scopes", scope_ids=scope_ids)
     commits = frozenset(commit_ts for (commit_ts,) in rows)
     return commits | views.commits_citing(reader, CitedNames(scope_ids=scope_ids))
-
-
-def _facts_with_source(
-    reader: Reader, views: Views, source: str, viewer: str | None
-) -> set[LogPosition]:
-    return views.places(reader, Target(FACTS, source), viewer)
 
 
 def _sources(reader: Reader, names: Names, commits: Iterable[int]) -> Iterator[str]:

@@ -187,6 +187,21 @@ class Connection:
         with translate_errors():
             return self._read(statement, statement.bind_names(values, self._store_id)).fetchall()
 
+    def rows_each(self, query: str, items: Sequence[Row], /) -> list[list[Row]]:
+        """Return the rows for each item, which has values by position; they are sent together."""
+        statement = self._statements[query]
+        if statement is None:
+            return self.side.rows_each(query, items)
+        bound = [self.bind(statement, item) for item in items]
+        with translate_errors():
+            if not (
+                self._in_snapshot or self._writes
+            ):  # each alone can go on after a lost connection
+                return [self._read(statement, values).fetchall() for values in bound]
+            with self.database.pipeline():
+                cursors = [self._run(statement, values) for values in bound]
+                return [cursor.fetchall() for cursor in cursors]
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one, from a cursor of the server."""
         statement = self._statements[query]

@@ -256,6 +256,13 @@ event.store_id = :store_id ORDER BY commit_ts
 SELECT commit_ts, committed_at, hash FROM memoranda.event WHERE event.store_id = :store_id ORDER BY
 commit_ts DESC LIMIT 1
 
+-- name: event_list
+SELECT event.commit_ts, event.committed_at, event.hash, event.salts, event.envelope,
+event.operations FROM (SELECT list.place - 1 AS key, CAST(list.element #>> '{}' AS BIGINT) AS value
+FROM JSONB_ARRAY_ELEMENTS(CAST(:commits AS JSONB)) WITH ORDINALITY AS list(element, place)) AS item
+JOIN LATERAL (SELECT event.* FROM memoranda.event WHERE event.commit_ts = item.value AND
+event.store_id = :store_id OFFSET 0) AS event ON TRUE
+
 -- name: event_page
 SELECT commit_ts, committed_at, hash, salts, envelope, operations FROM memoranda.event WHERE
 (commit_ts > :after AND commit_ts <= :through) AND event.store_id = :store_id ORDER BY commit_ts
@@ -1892,7 +1899,7 @@ NULLIF(CAST(:limit AS BIGINT), -1)
 
 -- name: memory_set_owner
 UPDATE memoranda.memory SET namespace = :namespace, agent_id = :agent_id WHERE memory_id =
-:memory_id AND memory.store_id = :store_id RETURNING id
+:memory_id AND memory.store_id = :store_id
 
 -- name: memory_state_add
 INSERT INTO memoranda.memory_state (store_id, id, memory, commit_ts, position, version, updated_at,
@@ -2045,10 +2052,9 @@ memory.store_id = :store_id) AND memory_title.store_id = :store_id
 
 -- name: memory_tombstone_put
 INSERT INTO memoranda.memory (store_id, id, memory_id, namespace, agent_id, private, commit_ts,
-created_at) VALUES (:store_id, (SELECT COALESCE(MAX(own.id), 0) + 1 FROM memoranda.memory AS own
-WHERE own.store_id = :store_id), :memory_id, :namespace, :agent_id, :private, :commit_ts,
+created_at) VALUES (:store_id, :id, :memory_id, :namespace, :agent_id, :private, :commit_ts,
 :created_at) ON CONFLICT(store_id, memory_id) DO UPDATE SET namespace = excluded.namespace, agent_id
-= excluded.agent_id RETURNING id
+= excluded.agent_id
 
 -- name: memory_version_at_horizon
 SELECT horizon.commit_ts, state.version FROM memoranda.memory JOIN memoranda.horizon ON
@@ -2856,11 +2862,10 @@ ORDER BY id
 
 -- name: transcript_tombstone_put
 INSERT INTO memoranda.transcript (store_id, id, transcript_id, namespace, agent_id, commit_ts,
-position, created_at, size, digest) VALUES (:store_id, (SELECT COALESCE(MAX(own.id), 0) + 1 FROM
-memoranda.transcript AS own WHERE own.store_id = :store_id), :transcript_id, :namespace, :agent_id,
+position, created_at, size, digest) VALUES (:store_id, :id, :transcript_id, :namespace, :agent_id,
 :commit_ts, :position, :created_at, 0, :digest) ON CONFLICT(store_id, transcript_id) DO UPDATE SET
 namespace = excluded.namespace, agent_id = excluded.agent_id, occurred_at = NULL, expires_at = NULL,
-size = 0, digest = excluded.digest, form = 0, messages_size = 0 RETURNING id
+size = 0, digest = excluded.digest, form = 0, messages_size = 0
 
 -- name: transcripts_at
 SELECT transcript.transcript_id, transcript.namespace, transcript.agent_id, transcript.commit_ts,

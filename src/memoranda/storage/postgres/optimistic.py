@@ -96,6 +96,15 @@ class OptimisticWriter:
         bound = self._connection.bind(statement, [values[name] for name in statement.names])
         return self._read(Read(query, bound))
 
+    def rows_each(self, query: str, items: Sequence[Row], /) -> list[list[Row]]:
+        """Return the rows for each item, which has values by position; they are read together."""
+        statement = self._statements[query]
+        if statement is None:
+            return self._begin().rows_each(query, items)
+        return self._read_all(
+            [Read(query, self._connection.bind(statement, item)) for item in items]
+        )
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one, inside a transaction."""
         return self._begin().stream(query, **values)
@@ -117,26 +126,33 @@ class OptimisticWriter:
         self._rehearse = rehearse
 
     def _read(self, read: Read) -> list[Row]:
-        rows = self._fetched.get(read)
-        if rows is not None:
-            return rows
-        if self._fetched.is_affected(read):
+        return self._read_all([read])[0]
+
+    def _read_all(self, reads: Sequence[Read]) -> list[list[Row]]:
+        rows = {read: self._fetched.get(read) for read in reads}
+        missing = [read for read, fetched in rows.items() if fetched is None]
+        if missing:
+            rows |= self._read_missing(missing)
+        return [rows[read] or [] for read in reads]
+
+    def _read_missing(self, reads: Sequence[Read]) -> dict[Read, list[Row]]:
+        if any(self._fetched.is_affected(read) for read in reads):
             self._begin()
         if self._unrehearsed:
             self._unrehearsed -= 1
-            return self._fetch([read])[read]
+            return self._fetch(reads)
         if self._begun:
             self._fetched.settle()
         ahead = self._rehearsed()
-        self._note_rehearsal(is_fruitless=not {*ahead} - {read})
-        fetched = self._fetch([*dict.fromkeys((read, *ahead))])
+        self._note_rehearsal(is_fruitless=not {*ahead}.difference(reads))
+        fetched = self._fetch([*dict.fromkeys((*reads, *ahead))])
         for _ in range(_MOST_ROUNDS):
-            reads = self._rehearsed()
-            if not reads:
+            following = self._rehearsed()
+            if not following:
                 break
-            self._fetch(reads)
+            self._fetch(following)
             self._note_rehearsal(is_fruitless=False)
-        return fetched[read]
+        return {read: fetched[read] for read in reads}
 
     def _note_rehearsal(self, *, is_fruitless: bool) -> None:
         """Let twice as many reads as before go without a rehearsal, after several found nothing.

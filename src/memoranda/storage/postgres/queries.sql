@@ -49,6 +49,31 @@ FROM (
 ) AS page
 WHERE page.size - LENGTH(page.operations) < CAST(:budget AS BIGINT)
 
+-- name: event_list_within
+-- As event_list, up to the event that exhausts a budget of bytes. Each event is looked up.
+SELECT
+    page.commit_ts, page.committed_at, page.hash, page.salts, page.envelope, page.operations
+FROM (
+    SELECT
+        event.*,
+        SUM(LENGTH(event.operations)) OVER (ROWS UNBOUNDED PRECEDING) AS size
+    FROM (
+        SELECT
+            event.commit_ts, event.committed_at, event.hash, event.salts, event.envelope,
+            event.operations
+        FROM JSONB_ARRAY_ELEMENTS(CAST(:commits AS JSONB)) WITH ORDINALITY AS item (value, place)
+        CROSS JOIN LATERAL (
+            SELECT
+                part.commit_ts, part.committed_at, part.hash, part.salts, part.envelope,
+                part.operations
+            FROM memoranda.event AS part
+            WHERE part.store_id = :store_id AND part.commit_ts = CAST(item.value AS BIGINT) LIMIT 1
+        ) AS event
+        ORDER BY item.place
+    ) AS event
+) AS page
+WHERE page.size - LENGTH(page.operations) < CAST(:budget AS BIGINT)
+
 -- name: event_places_of_scopes
 -- Read events, each with the positions of some scopes' operations in it; NULL where they are unknown.
 -- An item is a commit and its scopes.

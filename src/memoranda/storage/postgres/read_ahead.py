@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import NoReturn
 
@@ -220,6 +221,16 @@ class Scout:
         if statement is None or budget is not None:
             raise Unread
         return self._fetch(query, [values[name] for name in statement.names])
+
+    def rows_each(self, query: str, items: Sequence[Row], /) -> list[list[Row]]:
+        """Return the rows of reads that were fetched; all that are missing are noted."""
+        results: list[list[Row]] = []
+        for item in items:
+            with suppress(Unread):
+                results.append(self._fetch(query, item))
+        if len(results) < len(items):
+            raise Unread
+        return results
 
     def _fetch(self, query: str, values: Sequence[object]) -> list[Row]:
         statement = self._statements[query]

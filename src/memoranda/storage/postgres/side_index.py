@@ -56,6 +56,7 @@ class SideSession:
         self.row = connection.row
         self.find = connection.find
         self.rows = connection.rows
+        self.rows_each = connection.rows_each
         self.stream = connection.stream
         self.columns = connection.columns
         self.put = connection.put

@@ -152,6 +152,14 @@ class Connection:
             raise translate(error) from error
         return page
 
+    def rows_each(self, query: str, items: Sequence[Row], /) -> list[list[Row]]:
+        """Return the rows for each item, which has values by position."""
+        text = self._queries[query]
+        try:
+            return [self.database.execute(text, item).fetchall() for item in items]
+        except _FOREIGN as error:
+            raise translate(error) from error
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one."""
         try:

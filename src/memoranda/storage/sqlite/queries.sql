@@ -857,6 +857,12 @@ SELECT
     event.operations
 FROM json_each(:events) AS item CROSS JOIN event ON event.commit_ts = item.value ->> 0
 
+-- name: event_list
+-- Return several events, in the order in which they are named.
+SELECT
+    event.commit_ts, event.committed_at, event.hash, event.salts, event.envelope, event.operations
+FROM json_each(:commits) AS item CROSS JOIN event ON event.commit_ts = item.value
+
 -- name: event_times
 -- Return the times of some commits, in the order in which they are named.
 SELECT event.committed_at
