@@ -37,8 +37,8 @@ _ORDERED = len("00000000-0000-7000-8000")
 def derive_ordered_id(txn_id: str, number: int, *parts: str) -> str:
     """Return the id of the n-th thing that a transaction makes, for one with a random id.
 
-    It sorts as an id sorts that was made at the same time. Who does not know the `txn_id` cannot
-    guess it, so it has the form of a UUIDv7 too, and not that of a derived id.
+    It sorts as an id sorts that was made at the same time. It has the form of a UUIDv7, not that of
+    a derived id, because nobody can guess it without the `txn_id`.
     """
     if _UUID7.fullmatch(txn_id) is None:
         return derive_id(*parts, txn_id, str(number))

@@ -156,7 +156,7 @@ class CoveredEngine:
         return _CoveredLease(self._engine.snapshot(), self._coverage)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse what concerns the store as a whole: a call that does so says it by its reach."""
+        """Refuse an operation on the whole store: calls that need one declare it by their reach."""
         raise PermissionDenied("this needs a grant that covers every agent and namespace")
 
     write = write_from = guard_writes = sync = purge = query = copy_to = open_at = _refuse

@@ -145,7 +145,7 @@ class Writer(Reader, Protocol):
         ...
 
     def look_ahead(self, rehearse: Rehearsal, /) -> None:
-        """Say what the rest of the transaction reads, so that it can be fetched together.
+        """Declare the reads of the rest of the transaction, so that they can be fetched together.
 
         An engine that is far away calls `rehearse` before it waits for a row, as often as that
         names more reads; an engine that is near never does.
@@ -211,7 +211,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call the store: its path or its URL, without a password."""
+        """The store's name in messages: its path or its URL, without a password."""
         ...
 
     read_only: bool
@@ -285,7 +285,7 @@ class Engine(Protocol):
     def listen(self, wake: Callable[[], None]) -> bool:
         """Call `wake` when another process announces a commit; return whether that arrives here.
 
-        It lasts for some seconds, and whoever goes on waiting calls it again. It never waits.
+        It lasts for some seconds; a caller that goes on waiting calls it again. It never blocks.
         """
         ...
 

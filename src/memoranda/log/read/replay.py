@@ -105,7 +105,7 @@ class Replay(ResumablePages[ReplayEvent]):
         return self._masked(self._summaries.insert_summaries(events, after, self.at))
 
     def next_stored_stretch(self) -> list[StoredEvent | ReplayEvent]:
-        """As `next_stretch`, with the stored bytes of every event that is shown as it is stored."""
+        """As `next_stretch`, with the stored bytes of events that the viewer sees unchanged."""
         if not self._selection.needs_scopes_only or self._summaries.horizons:
             return [*self.next_stretch()]
         return [event for row in self._read_rows() if (event := self._stored(row))]

@@ -27,7 +27,7 @@ WHERE own.store_id = :store_id AND own.scope_id = :scope_id
 ORDER BY own.commit_ts LIMIT NULLIF(CAST(:limit AS BIGINT), -1)
 
 -- name: event_places_of_scope_within
--- As event_places_of_scope, up to the event that exhausts a budget of bytes.
+-- Return what event_places_of_scope does, up to the event that exhausts a budget of bytes.
 SELECT
     page.commit_ts, page.committed_at, page.hash, page.envelope, page.places, page.operations
 FROM (
@@ -50,7 +50,8 @@ FROM (
 WHERE page.size - LENGTH(page.operations) < CAST(:budget AS BIGINT)
 
 -- name: event_list_within
--- As event_list, up to the event that exhausts a budget of bytes. Each event is looked up.
+-- Return what event_list does, up to the event that exhausts a budget of bytes. Each event is
+-- looked up.
 SELECT
     page.commit_ts, page.committed_at, page.hash, page.salts, page.envelope, page.operations
 FROM (
@@ -96,7 +97,7 @@ CROSS JOIN LATERAL (
 ORDER BY item.place
 
 -- name: event_places_of_scopes_within
--- As event_places_of_scopes, up to the event that exhausts a budget of bytes.
+-- Return what event_places_of_scopes does, up to the event that exhausts a budget of bytes.
 SELECT
     page.commit_ts, page.committed_at, page.hash, page.envelope, page.places, page.operations
 FROM (

@@ -47,9 +47,9 @@ def translate(error: apsw.Error | UnicodeDecodeError) -> errors.MemorandaError:
     """Return our error for SQLite's; raise the original if it has no entry, as that is our bug."""
     if isinstance(error, UnicodeDecodeError):
         return errors.Corruption(f"stored text is not UTF-8 ({error.reason}): restore a backup")
-    for foreign, ours in _ERRORS.items():
+    for foreign, error_class in _ERRORS.items():
         if isinstance(error, foreign):
-            return ours(f"{ours.__doc__} (SQLite: {error})")
+            return error_class(f"{error_class.__doc__} (SQLite: {error})")
     raise error
 
 
