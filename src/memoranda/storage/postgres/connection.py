@@ -505,7 +505,7 @@ class Connection:
             self._side = None
         with suppress(psycopg.Error):  # what it reports is rolled back
             self._end_pipeline()
-        status = self.database.info.transaction_status
+        status = self.database.pgconn.transaction_status
         if status == pq.TransactionStatus.INERROR:
             # PostgreSQL has skipped what was sent behind the error, and psycopg may take a
             # statement of that for prepared. A new connection has none.
@@ -516,7 +516,7 @@ class Connection:
     @property
     def is_usable(self) -> bool:
         """Whether the connection is there, and outside a transaction."""
-        return self.database.info.transaction_status == pq.TransactionStatus.IDLE
+        return self.database.pgconn.transaction_status == pq.TransactionStatus.IDLE
 
     def close(self) -> None:
         """Close the connection."""

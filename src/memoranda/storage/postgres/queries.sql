@@ -266,8 +266,10 @@ SELECT 1 / COUNT(*) FROM (
 ) AS own
 
 -- name: announce
--- Tell whoever listens that the log of the store has grown.
-SELECT PG_NOTIFY('memoranda_' || CAST(:store_id AS BIGINT), :sender)
+-- Tell whoever listens that the logs of some stores have grown: each item is the number of a store,
+-- and who says so.
+SELECT PG_NOTIFY('memoranda_' || (item.value ->> 0), item.value ->> 1)
+FROM JSONB_ARRAY_ELEMENTS(CAST(:announcements AS JSONB)) AS item (value)
 
 -- name: listen
 -- Let what is announced on a channel arrive at this connection; CHANNEL_NAME stands for it.
