@@ -92,6 +92,15 @@ class Reader(Protocol):
         """As `rows`, once for each item, which has values by position; all are asked together."""
         ...
 
+    def rows_before(
+        self, query: str, following: str, item: Row, /, *, budget: int, **values: object
+    ) -> tuple[list[Row], list[Row]]:
+        """As `rows`, with the rows of a following query, read right behind; asked together.
+
+        The values of the following one are by position.
+        """
+        ...
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one; only inside a transaction, since it holds a snapshot."""
         ...

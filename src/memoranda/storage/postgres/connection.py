@@ -202,6 +202,24 @@ class Connection:
                 cursors = [self._run(statement, values) for values in bound]
                 return [cursor.fetchall() for cursor in cursors]
 
+    def rows_before(
+        self, query: str, following: str, item: Row, /, *, budget: int, **values: object
+    ) -> tuple[list[Row], list[Row]]:
+        """Return the rows, and those of a following query; both are sent together."""
+        first, second = self._statements.own(f"{query}_within"), self._statements.own(following)
+        reads = (
+            (first, self.bind(first, [{**values, "budget": budget}[name] for name in first.names])),
+            (second, self.bind(second, item)),
+        )
+        with translate_errors():
+            if not self.database.closed:
+                with suppress(psycopg.OperationalError), self.database.pipeline():
+                    cursors = [self._run(*read) for read in reads]
+                    rows, others = (cursor.fetchall() for cursor in cursors)
+                    return rows, others
+            rows, others = (self._read(*read).fetchall() for read in reads)
+            return rows, others
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one, from a cursor of the server."""
         statement = self._statements[query]

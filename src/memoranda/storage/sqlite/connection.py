@@ -160,6 +160,13 @@ class Connection:
         except _FOREIGN as error:
             raise translate(error) from error
 
+    def rows_before(
+        self, query: str, following: str, item: Row, /, *, budget: int, **values: object
+    ) -> tuple[list[Row], list[Row]]:
+        """Return the rows, and those of a following query."""
+        rows = self.rows(query, budget=budget, **values)
+        return rows, self.rows_each(following, [item])[0]
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one."""
         try:
