@@ -71,8 +71,16 @@ def test_a_story_opens_from_the_disk(story: Path, view: View) -> None:
     page = viewer.open("#/facts")
     bar = page.locator(".fact-bar", has_text="Tall Ships")
     bar.wait_for()
-    page.get_by_label("Known time").fill("30")
+    page.get_by_label("Known time").fill("32")
     bar.wait_for(state="detached")
+    page.locator(".fact-bar", has_text="Polaris").first.click()
+    history = page.get_by_label("Its history")
+    stated = history.locator("li", has_text="stated since")
+    assert "Jun 1, 2023" in stated.first.inner_text()
+    lines = history.locator(".fact-line li").all_inner_texts()
+    assert [text.split()[-1] for text in lines] == ["Nordlys", "Polaris"]
+    stated.get_by_role("link").first.click()
+    page.locator(".events li.current").get_by_text("learned Ann works at Polaris").wait_for()
 
     page = viewer.open("#/inbox")
     page.get_by_text("It is decided in the store").first.wait_for()

@@ -240,6 +240,49 @@ def test_keys_and_facts_are_revised_and_retracted_in_place(
     assert known.locator(".of-fact", has_text="Polaris").count() == 0
 
 
+def test_a_belief_is_retracted_and_a_value_that_is_no_json_refused(
+    story: Path, serve: Serve, view: View
+) -> None:
+    page = view(serve(file=story)).open("/inbox")
+    key = page.locator(".notice", has=page.locator(".dependent", has_text="invoice/2")).first
+    key.get_by_role("button", name="Revise").click()
+    key.locator("textarea").fill("held")
+    key.get_by_role("button", name="Revise", exact=True).click()
+    key.get_by_text("This is not JSON").wait_for()
+    belief = page.locator(
+        ".notice", has=page.locator(".dependent", has_text="Send Polaris' offers")
+    )
+    belief.get_by_role("button", name="Retract").click()
+    belief.wait_for(state="detached")
+    page.get_by_role("tab", name="Decided").click()
+    page.locator(".notice .chip", has_text="retracted").first.wait_for()
+    revised = page.locator(".notice", has_text="they deserve a chance")
+    revised.get_by_text("Pay Nordlys within a week").wait_for()
+    page.goto(page.url.partition("/inbox")[0] + "/why?space=facts")
+    item = page.locator(".item", has_text="Send Polaris' offers to Ann")
+    page.locator(".column").first.wait_for()
+    assert item.count() == 0 or "retracted" in item.inner_text()
+
+
+def test_a_change_deep_in_a_value_is_told_from_what_stayed(
+    story: Path, serve: Serve, view: View
+) -> None:
+    settings = {f"option{number}": number for number in range(30)}
+    with memoranda.open(story, embedder=None) as store:
+        clerk = store.bind(agent_id="clerk")
+        clerk.write(key="settings", value={"mail": {"from": "Ann", "cc": ["Bo"]}, **settings})
+        clerk.write(
+            key="settings", value={"mail": {"from": "Ann", "cc": ["Bo", "Zoë"]}, **settings}
+        )
+    page = view(serve(file=story)).open("/")
+    value = page.get_by_label("What this event changed").locator(".value")
+    value.locator("ins").wait_for()
+    assert value.locator("del").inner_text() == '[ "Bo" ]'
+    assert value.locator("ins").inner_text() == '[ "Bo", "Zoë" ]'
+    assert value.locator(".name").all_inner_texts() == ["mail.cc"]
+    assert "31 other members as before" in value.inner_text()
+
+
 def test_an_earlier_known_time_does_not_know_the_correction(
     story: Path, serve: Serve, view: View
 ) -> None:

@@ -6,7 +6,14 @@ export const story = JSON.parse(document.getElementById("story").textContent);
 
 const ABSENT = { title: "This file does not hold it", detail: "It has one agent's events of a range, and what they rest on. The store has the rest: memoranda ui." };
 const absent = () => new Problem(410, ABSENT);
-const commitOf = (text) => (text === null || text === undefined ? story.last : Math.max(story.first - 1, Math.min(story.last, Number(text))));
+
+/** Return the commit of a moment of the file, which is a commit or a time. */
+function commitOf(moment) {
+  if (moment === null || moment === undefined) return story.last;
+  const isTime = String(moment).includes("T");
+  const commit = isTime ? story.events.findLast(({ committed_at: time }) => toMs(time) <= toMs(moment))?.commit_ts ?? 0 : Number(moment);
+  return Math.max(story.first - 1, Math.min(story.last, commit));
+}
 
 /** Return the items of a list as of a commit: each has the commit it appears at, and the one it goes. */
 const asOf = (list, commit) => (list ?? []).filter(([from, until]) => from <= commit && (until === null || commit < until)).map(([, , item]) => item);
@@ -79,6 +86,20 @@ function why({ ref, at }) {
   return { nodes: tree };
 }
 
+const stated = (operation) => (typeof operation.value?.valid_from === "number" ? toText(operation.value.valid_from / 1000) : null);
+
+/** Return what the events of the file state of a fact; of older statements, there is the fact alone. */
+function explanation(id, { known_at }) {
+  const commit = commitOf(known_at);
+  const fact = Object.values(story.facts).flatMap((list) => asOf(list, commit)).find(({ assertions }) => assertions.includes(id));
+  if (!fact) throw absent();
+  const operations = story.events.filter((event) => event.commit_ts <= commit).flatMap(({ operations: all, ...event }) => all.map((operation) => ({ ...event, ...operation })));
+  const assertions = operations.filter(({ value }) => fact.assertions.includes(value?.assertion_id)).map((operation) => ({ ...operation, valid_from: stated(operation), confidence: operation.value.confidence }));
+  return { fact, assertions, end: null };
+}
+
+const timelineOf = ({ namespace, subject, relation, known_at }) => asOf(story.facts[namespace], commitOf(known_at)).filter((fact) => fact.subject === subject && fact.relation === relation).sort(byText("valid_from"));
+
 function transcript(id) {
   const talk = story.transcripts[id];
   if (!talk) throw absent();
@@ -90,6 +111,8 @@ const ROUTES = [
   [/^stats$/, () => ({ commits: story.last, log_id: story.log_id })],
   [/^replay$/, (query) => replay(query)],
   [/^why$/, (query) => why(query)],
+  [/^timeline$/, (query) => timelineOf(query)],
+  [/^facts\/([^/]+)\/explanation$/, (query, id) => explanation(id, query)],
   [/^(agents|namespaces|memories|facts|invalidations)$/, (query, name) => pageOf(lists[name](query))],
   [/^agents\/[^/]+\/(state|stale-keys)$/, (query, name) => pageOf(lists[name](query))],
   [/^agents\/[^/]+\/timeline-buckets$/, (query) => buckets(query)],

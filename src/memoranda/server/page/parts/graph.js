@@ -13,18 +13,43 @@ export function Graph({ facts, isValid }) {
   const names = [...degrees.entries()].sort((one, other) => other[1] - one[1]).slice(0, MAX_ENTITIES).map(([name]) => name);
   const width = matchMedia("(max-width: 820px)").matches ? WIDTHS.narrow : WIDTHS.wide;
   const { places, height } = layOut(names, edges, width);
-  const open = (fact) => go(href("why", { fact: fact.assertions[0] }));
-  return html`<section class="sheet graph"><svg viewBox="0 0 ${width} ${height}" role="group" aria-label=${`A graph of ${plural(names.length, "entity", "entities")} and ${plural(edges.length, "fact")}`}>
-    ${edges.filter(({ subject, object }) => places.has(subject) && places.has(object)).map((fact) => html`<${Edge} fact=${fact} from=${places.get(fact.subject)} to=${places.get(fact.object)} isFaded=${!isValid(fact)} onOpen=${() => open(fact)} />`)}
-    ${names.map((name) => html`<g transform="translate(${places.get(name).x} ${places.get(name).y})"><circle r=${5 + Math.min(6, degrees.get(name))} class="entity" /><text y=${-14} text-anchor="middle" class="entity-name">${shorten(plain(name), 28)}</text></g>`)}
-  </svg><p class="pad quiet small">${degrees.size > names.length ? `The ${names.length} entities with most facts, of ${degrees.size}.` : "Choose a line to see why it is believed."} Pale lines do not hold.</p></section>`;
+  const radiusOf = (name) => 5 + Math.min(6, degrees.get(name));
+  const visible = edges.filter(({ subject, object }) => places.has(subject) && places.has(object));
+  const drawn = bend(visible).map(({ fact, offset }) => ({ fact, isFaded: !isValid(fact), open: () => go(href("why", { fact: fact.assertions[0] })), ...route(places.get(fact.subject), places.get(fact.object), offset, radiusOf(fact.object)) }));
+  return html`<section class="sheet graph"><svg viewBox="0 0 ${width} ${height}" role="group" aria-label=${`A graph of ${plural(names.length, "entity", "entities")} and ${plural(visible.length, "fact")}`}>
+    ${drawn.map((edge) => html`<${Edge} ...${edge} />`)}
+    ${drawn.map(({ fact, isFaded, label, open }) => html`<text class="relation ${isFaded ? "faded" : ""}" x=${label.x} y=${label.y + 4} text-anchor="middle" aria-hidden="true" onClick=${open}>${shorten(plain(fact.relation), 24)}</text>`)}
+    ${names.map((name) => html`<circle cx=${places.get(name).x} cy=${places.get(name).y} r=${radiusOf(name)} class="entity" />`)}
+    ${names.map((name) => html`<text x=${places.get(name).x} y=${places.get(name).y + (places.get(name).y > height / 2 ? radiusOf(name) + 15 : -radiusOf(name) - 6)} text-anchor="middle" class="entity-name">${shorten(plain(name), 28)}</text>`)}
+  </svg><p class="pad quiet small">${degrees.size > names.length ? `The ${names.length} entities with most facts, of ${degrees.size}. ` : ""}Choose a line to see why it is believed. Pale lines do not hold.</p></section>`;
 }
 
-function Edge({ fact, from, to, isFaded, onOpen }) {
-  const [x, y] = [(from.x + to.x) / 2, (from.y + to.y) / 2];
-  const press = (event) => { if (event.key === "Enter") onOpen(); };
-  return html`<g class="edge ${isFaded ? "faded" : ""}" tabindex="0" role="link" aria-label=${plain(`${fact.subject} ${fact.relation} ${fact.object}`)} onClick=${onOpen} onKeyDown=${press}>
-    <line x1=${from.x} y1=${from.y} x2=${to.x} y2=${to.y} /><text x=${x} y=${y - 4} text-anchor="middle">${shorten(plain(fact.relation), 24)}</text></g>`;
+/** Give facts between the same two entities lines of their own: how far each bends to a side. */
+function bend(facts) {
+  const pairs = Map.groupBy(facts, ({ subject, object }) => [subject, object].sort().join("\n"));
+  return [...pairs.values()].flatMap((group) => group.map((fact, index) => ({ fact, offset: (index - (group.length - 1) / 2) * 34 * (fact.subject < fact.object ? 1 : -1) })));
+}
+
+/** Return the curve from one entity to another, the head of its arrow, and the place of its label. */
+function route(from, to, offset, radius) {
+  const length = Math.max(1, Math.hypot(to.x - from.x, to.y - from.y));
+  const [nx, ny] = [-(to.y - from.y) / length, (to.x - from.x) / length];
+  const bow = { x: (from.x + to.x) / 2 + nx * offset, y: (from.y + to.y) / 2 + ny * offset };
+  const last = Math.max(1, Math.hypot(to.x - bow.x, to.y - bow.y));
+  const [dx, dy] = [(to.x - bow.x) / last, (to.y - bow.y) / last];
+  const tip = { x: to.x - dx * (radius + 2), y: to.y - dy * (radius + 2) };
+  const foot = { x: tip.x - dx * 8, y: tip.y - dy * 8 };
+  return {
+    line: `M${from.x} ${from.y}Q${bow.x} ${bow.y} ${foot.x} ${foot.y}`,
+    head: `M${tip.x} ${tip.y}L${foot.x - dy * 4} ${foot.y + dx * 4}L${foot.x + dy * 4} ${foot.y - dx * 4}Z`,
+    label: { x: (from.x + to.x) / 2 + (nx * offset) / 2, y: (from.y + to.y) / 2 + (ny * offset) / 2 },
+  };
+}
+
+function Edge({ fact, line, head, isFaded, open }) {
+  const press = (event) => { if (event.key === "Enter") open(); };
+  return html`<g class="edge ${isFaded ? "faded" : ""}" tabindex="0" role="link" aria-label=${plain(`${fact.subject} ${fact.relation} ${fact.object}${isFaded ? ", does not hold" : ""}`)} onClick=${open} onKeyDown=${press}>
+    <path d=${line} class="reach" /><path d=${line} class="line" /><path d=${head} class="head" /></g>`;
 }
 
 /** Let entities push each other away and facts pull them together; the same facts give the same places. */

@@ -5,35 +5,57 @@ import { Empty, Loaded, useLoad } from "page/lib/load.js";
 import { Link, params, patch } from "page/lib/route.js";
 import { agent, head, moment, namespace, namespaces } from "page/lib/store.js";
 import { dayOf, format, toMs } from "page/lib/time.js";
+import { factId } from "page/lib/moments.js";
 import { lookAt, lookAtPresent } from "page/lib/timeline.js";
 import { Graph } from "page/parts/graph.js";
 import { Tabs } from "page/parts/tabs.js";
 
 const DAY = 86_400_000;
+/** Facts of a namespace that are read at once. */
+const LIMIT = 500;
+
+/** Read the facts of namespaces as they were known; where there are more, those that are about a name too. */
+async function readFacts(spaces, name, commit, signal) {
+  const query = { agent_id: agent.value, known_at: commit, include_closed: true };
+  const pages = await Promise.all(spaces.map(async (namespace) => {
+    const first = await list("facts", { ...query, namespace }, { signal, limit: LIMIT });
+    if (!first.more || !name) return first;
+    const about = await Promise.all(["subject", "object"].map((place) => list("facts", { ...query, namespace, [place]: name }, { signal, limit: LIMIT })));
+    return { items: [...first.items, ...about.flatMap(({ items }) => items)], more: true };
+  }));
+  const items = pages.flatMap((page) => page.items);
+  const once = new Map(items.map((fact) => [`${fact.namespace}\n${factId(fact)}`, fact]));
+  return { items: [...once.values()].filter((fact) => !name || mentions(fact, name)), more: pages.some(({ more }) => more) };
+}
+
+const mentions = ({ subject, relation, object }, name) => [subject, relation, String(object)].some((text) => text.toLowerCase().includes(name.toLowerCase()));
 
 export function Facts() {
   const spaces = namespace.value ? [namespace.value] : namespaces.value;
   const commit = moment.value;
-  const facts = useLoad(async (signal) => {
-    const pages = await Promise.all(spaces.map((space) => list("facts", { agent_id: agent.value, namespace: space, known_at: params.value.at ? commit : null, include_closed: true }, { signal, limit: 2000 })));
-    return pages.flatMap(({ items }) => items);
-  }, [agent.value, spaces.join("\n"), commit]);
-  const known = useLoad(async (signal) => {
-    const pages = await Promise.all(spaces.map((space) => list("facts", { agent_id: agent.value, namespace: space, include_closed: true }, { signal, limit: 2000 })));
-    return rangeOf(pages.flatMap(({ items }) => items));
-  }, [agent.value, spaces.join("\n"), head.value]);
-  const shape = params.value.shape ?? "bars";
+  const name = params.value.about ?? null;
+  const facts = useLoad((signal) => readFacts(spaces, name, params.value.at ? commit : null, signal), [agent.value, spaces.join("\n"), commit, name]);
+  const known = useLoad((signal) => readFacts(spaces, null, null, signal), [agent.value, spaces.join("\n"), head.value]);
   return html`<div class="view"><header><h1>Facts</h1><p>Move either time: when a fact holds in the world, and when the agent knew of it.</p></header>
-    <${Loaded} of=${known}>${(range) => (range === null ? html`<section class="sheet"><${Empty} title="No facts yet">Facts that the agent asserts appear here, with the time they hold. <code>memoranda fact assert</code> does it from a terminal.<//></section>`
-      : html`<${Sliders} range=${range} />
-        <${Tabs} label="How facts are drawn" items=${[["bars", "Timelines"], ["graph", "Graph"]]} chosen=${shape} onChoose=${(name) => patch({ shape: name === "bars" ? null : name })}>
-          <${Loaded} of=${facts}>${(items) => (shape === "graph" ? html`<${Graph} facts=${items} isValid=${holdsAt(validOf(range))} />` : html`<${Bars} facts=${items} range=${range} />`)}<//><//>`)}<//></div>`;
+    <${Loaded} of=${known}>${({ items }) => (items.length
+      ? html`<${Drawn} facts=${facts} range=${rangeOf([...items, ...(facts.data?.items ?? [])])} name=${name} />`
+      : html`<section class="sheet"><${Empty} title="No facts yet">Facts that the agent asserts appear here, with the time they hold. <code>memoranda fact assert</code> does it from a terminal.<//></section>`)}<//></div>`;
 }
 
-/** Return the range of the times that facts name, a little wider; null if there are none. */
+function Drawn({ facts, range, name }) {
+  const shape = params.value.shape ?? "bars";
+  const search = (event) => { event.preventDefault(); patch({ about: new FormData(event.currentTarget.form ?? event.currentTarget).get("about").trim() }); };
+  return html`<${Sliders} range=${range} />
+    <${Tabs} label="How facts are drawn" items=${[["bars", "Timelines"], ["graph", "Graph"]]} chosen=${shape} onChoose=${(chosen) => patch({ shape: chosen === "bars" ? null : chosen })}>
+      <form class="about" onSubmit=${search} role="search"><input type="search" name="about" aria-label="Find a name in facts" placeholder="Find a name" value=${name ?? ""} onSearch=${search} /></form>
+      <${Loaded} of=${facts}>${({ items, more }) => html`
+        ${more && html`<p class="quiet small">There are more facts than are drawn: these are the first ${LIMIT} of a namespace${name ? html`, and all about <span class="words">${seen(name)}</span>` : ". Find a name to see all about it"}.</p>`}
+        ${shape === "graph" && items.length ? html`<${Graph} facts=${items} isValid=${holdsAt(validOf(range))} />` : html`<${Bars} facts=${items} range=${range} name=${name} />`}`}<//><//>`;
+}
+
+/** Return the range of the times that facts name, a little wider. */
 function rangeOf(facts) {
   const times = facts.flatMap(({ valid_from, valid_to, known_from }) => [valid_from, valid_to, known_from]).filter(Boolean).map(toMs);
-  if (!times.length) return null;
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const margin = Math.max(DAY, (last - first) * 0.04);
   return [first - margin, last + margin];
@@ -44,7 +66,7 @@ const holdsAt = (ms) => (fact) => (!fact.valid_from || toMs(fact.valid_from) <= 
 
 function Sliders({ range }) {
   const valid = validOf(range);
-  const setValid = (event) => patch({ valid: `${dayOf(Number(event.target.value))}T00:00:00Z` });
+  const setValid = (event) => patch({ valid: Number(event.target.value) > range[1] - DAY ? null : `${dayOf(Number(event.target.value))}T00:00:00Z` });
   const setKnown = (event) => (Number(event.target.value) >= head.value ? lookAtPresent() : lookAt(Number(event.target.value)));
   return html`<section class="sheet sliders" aria-label="Two times">
     <label>Holds on <output class="num">${params.value.valid ? format(valid, "day") : "any day"}</output>
@@ -55,7 +77,8 @@ function Sliders({ range }) {
   </section>`;
 }
 
-function Bars({ facts, range }) {
+function Bars({ facts, range, name }) {
+  if (!facts.length && name) return html`<section class="sheet"><${Empty} title="No fact is about that"><button onClick=${() => patch({ about: null })}>Show all facts</button><//></section>`;
   if (!facts.length) return html`<section class="sheet"><${Empty} title="Nothing was known yet">By commit ${moment.value}, no fact had been asserted. Move the known time on.<//></section>`;
   const groups = Map.groupBy(facts, (fact) => `${fact.subject}\n${fact.relation}\n${fact.namespace}`);
   const valid = params.value.valid ? validOf(range) : null;

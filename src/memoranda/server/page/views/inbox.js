@@ -4,9 +4,10 @@ import { ask, list, part, read, request } from "page/lib/api.js";
 import { story } from "page/lib/carrier.js";
 import { html, Mono, seen, shorten, Words } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
+import { Problem } from "page/lib/problem.js";
 import { at, Link, params, patch } from "page/lib/route.js";
 import { agent, arrival, canWrite, countNotices, namespace, namespaces } from "page/lib/store.js";
-import { Time } from "page/lib/time.js";
+import { Time, toMs, toText } from "page/lib/time.js";
 import { refParams } from "page/parts/items.js";
 import { Tabs } from "page/parts/tabs.js";
 import { Change, Value } from "page/parts/value.js";
@@ -55,22 +56,40 @@ function staleGrounds(grounds) {
   return [...stale.values()].map(({ ref, summary, stale: reasons }) => ({ name: ref?.key === undefined ? html`<${Words} text=${shorten(summary, 120)} />` : html`<${Mono} text=${ref.key} />`, reasons }));
 }
 
-/** Read what a notice is about: the dependent, the evidence then, and what took its place. */
+/** Read what a notice is about: the dependent, the evidence before it changed, and what took its place. */
 async function details(notice, signal) {
-  const [dependent, old, now] = await Promise.all([
-    thing(notice.dependent, signal),
-    thing(notice.evidence, signal),
-    notice.invalidating_id ? thing({ memory_id: notice.invalidating_id }, signal) : notice.evidence?.key !== undefined ? thing({ ...notice.evidence, version: null }, signal) : null,
+  const { evidence, dependent: subject } = notice;
+  const before = toText(toMs(notice.created_at) - 0.001);
+  const now = () => {
+    if (notice.invalidating_id) return thing({ memory_id: notice.invalidating_id }, null, signal);
+    if (evidence?.key !== undefined) return thing({ ...evidence, version: null }, null, signal);
+    return evidence?.assertion_id && notice.change === "closed" ? thing(evidence, notice.created_at, signal) : null;
+  };
+  const [dependent, old, next, replacement] = await Promise.all([
+    thing(subject, notice.status === "open" ? null : before, signal),
+    thing(evidence, before, signal),
+    now(),
+    notice.replacement ? thing({ memory_id: notice.replacement }, null, signal) : null,
   ]);
-  return { dependent, old, now };
+  return { dependent, old, now: next, replacement };
 }
 
-async function thing(ref, signal) {
+const GONE = { status: 404 };
+
+/** Read a key, a memory or a fact. What was deleted or retracted is read by its history: it is no error. */
+async function thing(ref, time, signal) {
   if (!ref) return null;
   try {
-    if (ref.key !== undefined) return { ref, entry: await read(`agents/${part(ref.agent_id)}/keys/${part(ref.key)}`, { namespace: ref.namespace, version: ref.version }, { signal }) };
-    if (ref.memory_id) return { ref, memory: await read(`memories/${part(ref.memory_id)}`, { agent_id: agent.value, version: ref.version }, { signal }) };
-    const { nodes } = await ask("why", { ref, agent_id: agent.value }, { signal });
+    if (ref.key !== undefined) {
+      const entry = await keyOf(ref, signal);
+      return entry ? { ref, entry } : { ref, problem: GONE };
+    }
+    if (ref.memory_id) {
+      const { items } = await list(`memories/${part(ref.memory_id)}/history`, { agent_id: agent.value }, { signal });
+      const memory = items.find(({ version }) => version === ref.version) ?? items.at(-1);
+      return memory ? { ref, memory } : { ref, problem: GONE };
+    }
+    const { nodes } = await ask("why", { ref, at: time, agent_id: agent.value }, { signal });
     return { ref, node: nodes[0] };
   } catch (problem) {
     if (problem.name === "AbortError") throw problem;
@@ -78,28 +97,36 @@ async function thing(ref, signal) {
   }
 }
 
+async function keyOf({ agent_id: owner, namespace: space, key, version }, signal) {
+  const path = `agents/${part(owner)}`;
+  if (version) return read(`${path}/keys/${part(key)}`, { namespace: space, version }, { signal });
+  const { items } = await list(`${path}/state`, { namespace: space, prefix: key }, { signal, limit: 1 });
+  return items.find((entry) => entry.key === key) ?? null;
+}
+
 /** `isThen`: as it was, before it became stale. */
 function Thing({ of, isThen = false }) {
   if (!of) return html`<span class="quiet">nothing took its place</span>`;
-  if (of.problem) return html`<span class="quiet">${of.problem.status === 404 ? "no longer there" : of.problem.message}</span>`;
+  if (of.problem) return html`<p class="quiet">${of.problem.status === 404 ? "no longer there" : of.problem.message}</p>`;
   if (of.entry) return html`<div class="of-state"><span class="kind"><${Mono} text=${of.ref.key} /></span> <span class="quiet small">v${of.entry.version}</span><br /><${Value} value=${of.entry.value} /></div>`;
-  if (of.memory) return html`<div class="of-memory"><span class="kind">${of.memory.kind}</span><br /><${Words} text=${of.memory.content ?? "erased"} /></div>`;
+  if (of.memory) return html`<div class="of-memory"><span class="kind">${of.memory.kind}</span><br /><${Words} text=${of.memory.content ?? "erased"} />${of.memory.retracted && !isThen && html` <span class="chip stale">retracted</span>`}</div>`;
   return html`<div class="of-fact"><span class="kind">fact</span><br /><${Words} text=${of.node.summary} />${!isThen && of.node.stale.map((reason) => html` <span class="chip stale">${seen(reason)}</span>`)}</div>`;
 }
 
+const DECISIONS = { keep: "kept", revise: "revised", retract: "retracted" };
 const CHANGES = { superseded: "was superseded", overwritten: "was overwritten", closed: "has ended", retracted: "was retracted", deleted: "was deleted", forgotten: "was erased", withdrawn: "was withdrawn" };
 
 function Notice({ item }) {
-  const { notice, dependent, old, now } = item;
+  const { notice, dependent, old, now, replacement } = item;
   const isBoth = old?.entry && now?.entry && old.entry.version !== now.entry.version;
   return html`<article class="sheet notice">
     <header><h2>${notice.kind === "stale_key" ? "A key" : notice.kind === "stale_fact" ? "A fact" : "A belief"} rests on something that ${CHANGES[notice.change] ?? notice.change}</h2><span class="quiet small"><${Time} at=${notice.created_at} /></span></header>
     <div class="notice-grid">
       <div><h3>It was</h3><${Thing} of=${old} isThen=${true} /></div>
-      <div><h3>It is now</h3>${isBoth ? html`<div class="of-state"><span class="kind"><${Mono} text=${now.ref.key} /></span> <span class="quiet small">v${now.entry.version}</span><br /><${Change} before=${old.entry.value} after=${now.entry.value} /></div>` : html`<${Thing} of=${now ?? (old?.node?.stale.length ? old : null)} />`}</div>
-      <div class="dependent"><h3>What rests on it</h3><${Thing} of=${dependent} /><${Link} to="why" with=${{ at: null, ...refParams(notice.dependent) }} class="small">Why is it believed?<//></div>
+      <div><h3>It is now</h3>${isBoth ? html`<div class="of-state"><span class="kind"><${Mono} text=${now.ref.key} /></span> <span class="quiet small">v${now.entry.version}</span><br /><${Change} before=${old.entry.value} after=${now.entry.value} /></div>` : html`<${Thing} of=${now} />`}</div>
+      <div class="dependent"><h3>What rests on it</h3><${Thing} of=${dependent} /><${Link} to="why" with=${{ at: null, ...refParams(notice.dependent) }} class="small">${notice.status === "open" ? "Why is it believed?" : "What it rests on"}<//></div>
     </div>
-    ${notice.status === "open" ? html`<${Decide} item=${item} />` : html`<p class="pad decided"><span class="chip good">${notice.decision}</span> ${notice.note && html`<${Words} text=${notice.note} />`} <span class="quiet small">by ${seen(notice.resolved_by ?? "")}, <${Time} at=${notice.resolved_at} /></span></p>`}
+    ${notice.status === "open" ? html`<${Decide} item=${item} />` : html`<div class="pad decided"><p><span class="chip good">${DECISIONS[notice.decision] ?? notice.decision}</span> ${notice.note && html`<${Words} text=${notice.note} />`} <span class="quiet small">by ${seen(notice.resolved_by ?? "")}, <${Time} at=${notice.resolved_at} /></span></p>${replacement?.memory && html`<p class="small"><span class="quiet">It is now believed that</span> <${Link} to="why" with=${{ memory: replacement.ref.memory_id }} class="node-link"><${Words} text=${replacement.memory.content ?? "erased"} /><//></p>`}</div>`}
   </article>`;
 }
 
@@ -132,13 +159,21 @@ function Decide({ item }) {
   </form>`;
 }
 
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Problem(0, { title: "This is not JSON", detail: `A value is an object, such as {"verdict": "paid"}. The browser says: ${error.message}` });
+  }
+}
+
 /** Change what the decision changes, and record it. */
 async function apply(notice, dependent, decision, note, revised) {
   const answer = { decision, note: note || null, agent_id: agent.value };
   const { ref } = dependent;
   if (ref.key !== undefined && decision !== "keep") {
     const path = `/stores/${part(params.value.store ?? "-")}/agents/${part(ref.agent_id)}/keys/${part(ref.key)}`;
-    if (decision === "revise") await request("PUT", path, { query: { namespace: ref.namespace }, body: { value: JSON.parse(revised) } });
+    if (decision === "revise") await request("PUT", path, { query: { namespace: ref.namespace }, body: { value: parse(revised) } });
     else await request("DELETE", path, { query: { namespace: ref.namespace } });
   } else if (ref.assertion_id && decision === "retract") {
     const space = notice.namespace.replace(/\/_.*$/, ""); // a notice is below the namespace it is about

@@ -54,7 +54,7 @@ function LeftOut({ dropped, hits }) {
 
 /** The way from what the searches found to the answers. */
 function Cascade({ of: { found_by: counts, candidates, accepted, hits } }) {
-  const hasVectors = stats.value.embedder !== null && stats.value.embedder !== undefined;
+  const hasVectors = counts.vector > 0 || Boolean(stats.value.embedder); // a store names its embedder once it has stored a vector
   return html`<ol class="cascade" aria-label="What found the answers">
     ${SEARCHES.map(([part, label]) => html`<li class="kind of-${HUES[part]} ${counts[part] ? "" : "quiet"}" title=${part === "vector" && !hasVectors ? "This store has no embedder, so meaning is not searched" : undefined}>${part === "vector" && !hasVectors ? "meaning is not searched" : `${label} found ${counts[part]}`}</li>`)}
     <li>${plural(candidates, "candidate")}</li><li>${accepted} passed the filters</li><li><b>${plural(hits.length, "answer")}</b></li></ol>`;

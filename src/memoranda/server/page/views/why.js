@@ -1,16 +1,16 @@
 // Why: from a key, a memory or a fact down to the words it rests on.
 import { useSignal } from "@preact/signals";
-import { ask, download, list, part } from "page/lib/api.js";
+import { ask, download } from "page/lib/api.js";
 import { story } from "page/lib/carrier.js";
 import { html, Mono, plain, plural, seen, Words } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
 import { Link, params, patch } from "page/lib/route.js";
-import { agent, arrival, canForget, moment, namespace, namespaces } from "page/lib/store.js";
+import { agent, canForget, moment, namespace, namespaces } from "page/lib/store.js";
 import { Span, Time } from "page/lib/time.js";
 import { Known } from "page/parts/known.js";
 import { Chat } from "page/parts/chat.js";
+import { History } from "page/parts/history.js";
 import { refParams } from "page/parts/items.js";
-import { Change } from "page/parts/value.js";
 
 function chosen() {
   const { key, space, memory, fact } = params.value;
@@ -51,7 +51,7 @@ function Explained({ ref_ }) {
         <div class="why-side">
           <section class="sheet"><header><h2>What it rests on</h2><span class="quiet small">${plural(nodes.length - 1, "source")}</span></header>
             <ul class="tree"><${Branch} nodes=${nodes} node=${root} picked=${picked?.number} onPick=${(number) => { open.value = number; }} /></ul></section>
-          <${History} ref_=${ref_} />
+          <${History} ref_=${ref_} root=${root} />
         </div>
         ${picked ? html`<${Chat} key=${picked.number} id=${picked.ref.transcript_id} spans=${picked.ref.spans ?? []} excerpts=${picked.summary.split(" … ")} />` : html`<p class="quiet">It quotes no conversation.</p>`}
       </div></div>`;
@@ -95,15 +95,4 @@ function Node({ node, isPicked, onPick }) {
     <div class="item-head"><span class="kind">${relation ? RELATION[relation] ?? relation.replaceAll("_", " ") : kind}</span>${node.committed_at && html`<span class="quiet small"><${Time} at=${node.committed_at} /></span>`}${kind === "fact" && (node.valid_from || node.valid_to) && html`<span class="quiet small"><${Span} from=${node.valid_from} to=${node.valid_to} /></span>`}</div>
     ${hidden ? html`<span class="quiet">not visible to you</span>` : kind === "transcript" ? html`<button class="quote" onClick=${() => onPick(node.number)} aria-pressed=${isPicked}>${words}</button>` : node.parent === null || !ref ? words : html`<${Link} to="why" with=${refParams(ref)} class="node-link">${words}<//>`}
     ${stale.map((reason) => html`<span class="chip stale">${seen(reason)}</span>`)}${node.is_stale && !stale.length && html`<span class="chip stale">rests on something stale</span>`}${repeated && html`<span class="chip">shown above</span>`}${node.unproven && html`<span class="chip bad">unproven</span>`}</div>`;
-}
-
-/** Every version, the newest first. */
-function History({ ref_ }) {
-  const isKey = ref_.key !== undefined;
-  const path = isKey ? `agents/${part(agent.value)}/keys/${part(ref_.key)}/history` : ref_.memory_id ? `memories/${part(ref_.memory_id)}/history` : null;
-  const versions = useLoad((signal) => (path ? list(path, isKey ? { namespace: ref_.namespace } : { agent_id: agent.value }, { signal }) : { items: [] }), [path, ref_.namespace, arrival.value?.commit_ts]);
-  if (!path) return null;
-  return html`<section class="sheet"><header><h2>Its versions</h2></header><${Loaded} of=${versions}>${({ items }) => html`<ol class="rows" reversed>${items.map((item, index) => ({ item, before: items[index - 1] })).reverse().map(({ item, before }) => html`<li class=${isKey ? "of-state" : "of-memory"}>
-    <div class="item-head"><span class="kind">v${item.version}</span><${Time} at=${item.committed_at ?? item.updated_at} />${item.commit_ts && html`<${Link} to="timeline" with=${{ at: item.commit_ts }}>commit ${item.commit_ts}<//>`}</div>
-    ${isKey ? html`<${Change} before=${before?.value} after=${item.value} />` : item.content !== null ? html`<${Words} text=${item.content} />` : html`<span class="quiet">erased</span>`}</li>`)}</ol>`}<//></section>`;
 }
