@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 import memoranda
 from tests.browser.browser import Viewer, needs_chromium
@@ -131,3 +131,52 @@ def test_an_agent_with_few_events_among_many_is_found(
     assert page.locator(".events li").count() == 3
     viewer.open("/?agent=rare&at=3000")
     page.locator(".events li.current", has_text="second").wait_for()
+
+
+def test_a_search_goes_on_by_itself_and_can_be_stopped(
+    tmp_path: Path, serve: Callable[..., str], view: Callable[..., Viewer]
+) -> None:
+    path = tmp_path / "long.db"
+    write_events(path, LONG)
+    with memoranda.open(path, embedder=None) as store:
+        store.write(agent_id="a", key="needle", value={"in": "a haystack"})
+        store.write(agent_id="a", key="after", value={})
+    viewer = view(serve(file=path))
+    page = viewer.open("/")
+    page.locator(".events li.current", has_text="after").wait_for()
+    page.get_by_label("Find a key or a text").fill("haystack")
+    page.keyboard.press("Enter")
+    page.locator(".events li.current", has_text="needle").wait_for()
+    page.locator(".searching").wait_for(state="detached")
+    assert page.locator(".events .event").count() == 1
+
+    pages = 0
+
+    def few(route: Route) -> None:  # the third part of the log never comes
+        nonlocal pages
+        pages += 1
+        if pages < 3:
+            route.continue_()
+
+    page.route("**/replay?*limit=1000*", few)
+    page.get_by_label("Find a key or a text").fill("no such words")
+    page.keyboard.press("Enter")
+    page.get_by_text("Searching 2,000 events").wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text("Searched 2,000 events").wait_for()
+    page.unroute("**/replay?*limit=1000*")
+    page.get_by_role("button", name="Search on").click()
+    page.get_by_text("No event matches").wait_for()
+
+
+def test_a_long_history_ends_with_the_newest_version(
+    tmp_path: Path, serve: Callable[..., str], view: Callable[..., Viewer]
+) -> None:
+    path = tmp_path / "long.db"
+    write_events(path, 100 * 250)  # each of a hundred keys has so many versions
+    page = view(serve(file=path)).open("/why?key=k7&space=default")
+    versions = page.get_by_label("Its versions").locator("li")
+    versions.first.wait_for()
+    numbers = [text.split()[0] for text in versions.locator(".kind").all_inner_texts()]
+    assert numbers == [f"v{number}" for number in range(250, 50, -1)]
+    page.get_by_text("Earlier versions are not shown here").wait_for()

@@ -38,6 +38,12 @@ PLACES = (
 )
 
 
+_ATTRIBUTES = """() => [document.title, ...[...document.querySelectorAll('#app *')].flatMap(
+    (element) => ['title', 'aria-label', 'alt', 'placeholder', 'aria-valuetext']
+      .map((name) => element.getAttribute(name)).filter(Boolean))]"""
+"""Returns what attributes show, or say to a screen reader."""
+
+
 def check_nothing_ran(page: Page) -> None:
     """Check that stored text made no element, ran nothing, and hides no character."""
     assert page.evaluate("() => window.attacked") is None
@@ -46,6 +52,8 @@ def check_nothing_ran(page: Page) -> None:
     text = page.locator("body").inner_text()
     assert "\u202e" not in text
     assert "\u200b" not in text
+    hidden = [value for value in page.evaluate(_ATTRIBUTES) if set(value) & {"\u202e", "\u200b"}]
+    assert hidden == []
 
 
 def test_stored_text_is_never_run(

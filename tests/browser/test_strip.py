@@ -17,6 +17,22 @@ from tests.server_process import ServerThread
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 View = Callable[..., Viewer]
+_COLOURS = """() => {
+  const canvas = document.querySelector('.strip canvas');
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const pen = copy.getContext('2d', { willReadFrequently: true });
+  pen.drawImage(canvas, 0, 0);
+  const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;
+  const style = getComputedStyle(canvas);
+  const drawn = new Set();
+  for (let at = 0; at < pixels.length; at += 4) {
+    const [red, green, blue] = pixels.slice(at, at + 3);
+    drawn.add('#' + [red, green, blue].map((part) => part.toString(16).padStart(2, '0')).join(''));
+  }
+  return ['state', 'memory', 'fact', 'notice']
+    .filter((name) => drawn.has(style.getPropertyValue(`--${name}`).trim()));
+}"""
+"""Returns the kinds whose colours are on the strip."""
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +152,62 @@ def test_times_are_the_viewers_and_exact_when_pointed_at(days: str, view: View) 
     page.goto(page.url.partition("/timeline")[0] + "/facts")
     bar = page.locator(".fact-bar", has_text="Tall Ships")
     bar.get_by_text("Sep 1, 2021").wait_for()  # not the evening before
+
+
+def test_the_strip_shows_the_chosen_kinds_only(days: str, view: View) -> None:
+    viewer = view(days)
+    page = viewer.open("/")
+    viewer.settle()
+    assert page.evaluate(_COLOURS) == ["state", "memory", "fact", "notice"]
+    page.get_by_role("button", name="Facts", exact=True).click()
+    wait_until(lambda: page.evaluate(_COLOURS) == ["fact"])
+    page.get_by_role("button", name="Notices", exact=True).click()
+    wait_until(lambda: page.evaluate(_COLOURS) == ["fact", "notice"])
+
+
+def test_the_page_stays_in_place_while_one_steps(days: str, view: View) -> None:
+    """Whatever an event says, the strip is as high as before."""
+    viewer = view(days)
+    page = viewer.open("/")
+    viewer.settle()
+    places = set()
+    for _ in range(30):
+        box = page.locator(".strip").bounding_box()
+        assert box is not None
+        places.add((box["y"], box["height"], page.locator("#main").bounding_box()["y"]))  # type: ignore[index]
+        page.keyboard.press("ArrowLeft")
+        viewer.settle()
+    assert len(places) == 1
+
+
+def test_the_list_of_events_names_the_days(days: str, view: View) -> None:
+    page = view(days, timezone="UTC").open("/timeline?at=5")
+    page.locator(".events li.current").wait_for()
+    assert page.locator(".events .day").all_inner_texts()[:2] == ["Feb 9", "Feb 10"]
+
+
+def test_the_browser_goes_back_to_what_was_seen(days: str, view: View) -> None:
+    page = view(days).open("/timeline?at=32&ns=facts")
+    page.get_by_label("What this event changed").get_by_role("link", name="orders/polaris").click()
+    page.get_by_text("What it rests on").wait_for()
+    page.get_by_role("link", name="Facts").click()
+    page.locator(".fact-bar").first.wait_for()
+    page.go_back()
+    page.get_by_text("What it rests on").wait_for()
+    page.go_back()
+    page.locator(".events li.current .commit", has_text="32").wait_for()
+    assert page.get_by_label("Namespace of events").input_value() == "facts"
+    page.go_forward()
+    page.locator("h1", has_text="orders/polaris").wait_for()
+    assert parameter(page, "at") == "32"
+
+
+def test_only_the_chosen_namespace_is_listed(days: str, view: View) -> None:
+    viewer = view(days)
+    page = viewer.open("/")
+    viewer.settle()
+    page.get_by_label("Namespace of events").select_option("beliefs")
+    page.locator(".events li.current", has_text="superseded a memory").wait_for()
+    wait_until(lambda: commits(page)[:1] == [11])
+    assert commits(page)[-1] == 22
+    assert page.evaluate(_COLOURS) == ["memory"]

@@ -18,13 +18,12 @@ from memoranda.model.limits import Limits, check_items, plain_text
 
 
 class StoreDescription(msgspec.Struct, frozen=True):
-    """The facts about a store that a client needs before it stages a call."""
+    """What a client has to know of a store before it stages anything."""
 
     log_id: str
     limits: Limits
     actor: str | None
-    """The agent that the caller acts for, whatever its calls name; None: the agent that each call
-    names."""
+    """The agent in whose name the caller acts, whatever its calls say; None: the one they name."""
 
 
 class DescribeStore(Call[StoreDescription], frozen=True):
@@ -79,7 +78,7 @@ class ShortIds(Call[dict[str, str]], frozen=True):
 
 
 def describe_store(core: Core, grant: Grant, _: DescribeStore) -> StoreDescription:
-    """Return the description."""
+    """Return what a client has to know."""
     return StoreDescription(core.log_id, core.limits, grant.actor)
 
 
@@ -102,11 +101,11 @@ def find_id(core: Core, grant: Grant, call: FindId) -> str:
 
 def find_ids(core: Core, grant: Grant, call: FindIds) -> list[IdMatch]:
     """Return the ids in order."""
-    limit = check_optional_integer("limit", call.limit, minimum=0) or 0
+    most = check_optional_integer("limit", call.limit, minimum=0) or 0
     text, kinds = plain_text("prefix", call.prefix), id_lookup.check_kinds(call.kinds)
     viewer = check_viewer(core, grant, call.agent_id)
     with core.engine.snapshot() as reader:
-        return id_lookup.matches(reader, text, kinds, viewer, limit)
+        return id_lookup.matches(reader, text, kinds, viewer, most)
 
 
 def short_ids(core: Core, _: Grant, call: ShortIds) -> dict[str, str]:

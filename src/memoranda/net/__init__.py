@@ -1,1 +1,1 @@
-"""The HTTP client that embedders and extractors share."""
+"""Talking to models behind HTTP: what embedders and extractors that ask one share."""

@@ -1,1 +1,1 @@
-"""The API for programs: opening a store, the store, and its transactions."""
+"""What programs call: the store, its transactions, and how one is opened."""

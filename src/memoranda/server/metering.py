@@ -1,12 +1,13 @@
-"""Metering: limits on the calls of each token, at once and over time.
+"""Metering: how much the callers of each token may do, at once and over time.
 
 Rates are token buckets: a bucket fills with a limit's units a second, and holds what comes in
-`BURST_SECONDS`. A request that costs more than a full bucket is admitted when the bucket is full,
-and leaves a debt. All limits are checked before anything is spent. Past one of them, a call gets
+`BURST_SECONDS`. What costs more than a bucket can hold is let through when it is full, and leaves a
+debt. All limits are checked before anything is spent. Past one of them, a call gets
 `TooManyRequests`, which says after how many seconds it may try again.
 
 Accounts are kept for tokens only: a caller without one shares the account of all such callers. An
-idle account with a full allowance carries no information, and is dropped when there are many.
+account that has nothing open and has regained all its allowance is as good as none, and is dropped
+when there are many.
 """
 
 from __future__ import annotations
@@ -32,12 +33,11 @@ MAX_ACCOUNTS = 4096
 _MAX_DROPS = 64
 """Accounts that are looked at when a new one is one too many."""
 _LONG_RESERVE_SECONDS = 1.0
-"""Seconds that a long call spends at its start, so that many cannot start at once."""
+"""What a long call spends when it begins: many that begin at once do not pass together."""
 _RETRY_CALL_SECONDS, _RETRY_STREAM_SECONDS = 0.1, 1.0
-"""Seconds until the next attempt after too many calls or streams in flight, whose ends are not
-known."""
+"""When to try again after too many calls in flight, or streams: nobody knows when one ends."""
 _TOLERANCE = 1e-9
-"""A share of a bucket's size, so that a caller that waits for the named time is admitted."""
+"""Of a bucket's size: whoever waits as long as it was told is let through."""
 
 
 class Bucket:
@@ -72,7 +72,7 @@ class Bucket:
 
 
 class _Account:
-    """The open calls of one token, and its allowances."""
+    """What the callers of one token have open, and their allowances."""
 
     __slots__ = ("calls", "limits", "long", "long_calls", "requests", "sizes", "streams")
 
@@ -133,7 +133,7 @@ def _refusal(problem: str, limit: float, wait: float) -> TooManyRequests:
 
 
 class Admission:
-    """An admitted call or stream; exit the block when it has ended."""
+    """Something that was let through, while it lasts: leave it when it has ended."""
 
     __slots__ = ("_account", "_calls", "_meter", "_work", "spent_until")
 
@@ -178,7 +178,7 @@ class Admission:
 
 
 class Meter:
-    """Admits calls within the limits of their tokens. Threads can share it."""
+    """Lets calls through as far as the limits of their tokens allow. Threads can share it."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class Meter:
     def admit(
         self, token: Token | None, work: Work = "call", *, calls: int = 1, size: int = 0
     ) -> Admission:
-        """Admit work, or raise `TooManyRequests`; exit the returned block at its end.
+        """Let something through, or raise `TooManyRequests`; leave what is returned at its end.
 
         `size` are the bytes of the request; several calls may come in one.
         """

@@ -1,4 +1,4 @@
-"""The requests of a transaction about keys, and its tracked reads."""
+"""The requests of a transaction on state, and the reads it tracks."""
 
 from __future__ import annotations
 

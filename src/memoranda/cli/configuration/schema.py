@@ -1,4 +1,4 @@
-"""The schema of the TOML file: its keys, with their types, defaults and meanings."""
+"""What can be configured: the keys of the TOML file, with their types, defaults and meanings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ClientTls(Section, frozen=True, kw_only=True):
 
 
 class LimitsSection(Section, frozen=True, kw_only=True):
-    """The limits of tokens that have none of their own."""
+    """What tokens without limits of their own may do."""
 
     requests_per_second: Annotated[Rate, Meta(description="Requests.")] = None
     bytes_per_second: Annotated[Rate, Meta(description="Bytes of requests and of answers.")] = None
@@ -48,7 +48,7 @@ class LimitsSection(Section, frozen=True, kw_only=True):
 
 
 class ServerSection(Section, frozen=True, kw_only=True):
-    """The settings of `memoranda serve`."""
+    """What `memoranda serve` does."""
 
     grpc: Annotated[str, Meta(description="Where to listen; port 0 takes a free one.")] = (
         f"127.0.0.1:{DEFAULT_PORT}"

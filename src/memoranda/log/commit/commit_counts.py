@@ -1,4 +1,4 @@
-"""Counts of the commits of a store since it was opened."""
+"""What a store has committed since it was opened, in numbers."""
 
 from __future__ import annotations
 

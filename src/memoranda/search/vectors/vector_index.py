@@ -337,7 +337,7 @@ class PreparedQuery:
 
 
 def _do_nothing() -> None:
-    """Do nothing: the default for optional callbacks."""
+    """Stand in for what there is nothing of to do."""
 
 
 def _score_documents(

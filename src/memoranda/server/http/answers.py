@@ -1,4 +1,4 @@
-"""Answers as JSON values: as the command line writes them, except for pages and trees."""
+"""Answers as JSON values: as the command line writes them, but for what a page or a tree is."""
 
 from __future__ import annotations
 

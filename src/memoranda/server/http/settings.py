@@ -1,4 +1,4 @@
-"""The settings of HTTP: the address, and the accepted host names and origins."""
+"""Where a server listens for HTTP, and to whom it answers there."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Transactions that the server keeps for clients of Statehouse, until they are over.
 
-A transaction is what a client has staged, in the form that is committed, and a deadline. Nothing of
-it is in the store before it is committed, and nothing of it outlives the server. All are bounded:
-by age, and for each caller and in all by number and bytes. So a client that abandons transactions
-cannot make the server grow.
+A transaction is what a client has staged, in the form that is committed, and a deadline. Nothing
+of it is in the store before it is committed, and nothing of it outlives the server. All are
+bounded: by age, and for each caller and in all by number and bytes. So whoever begins transactions
+and leaves them cannot make the server grow.
 
 Everything here runs in the server's event loop, and never waits.
 """
@@ -31,15 +31,14 @@ from memoranda.state.requests import DeleteKey, KeyRequest, WriteKey
 
 _MIB = 1024 * 1024
 _REQUEST_BYTES = 512
-"""Bytes of a staged request besides its key and its value."""
+"""What a staged request takes besides its key and its value."""
 _DEFAULT_TIMEOUT = 30_000
-"""Milliseconds: the timeout of a transaction that names none."""
 _MAX_TIMEOUT = 3_600_000
-"""Milliseconds: the longest timeout of a transaction."""
+"""Milliseconds: the timeout of a transaction that names none, and the longest one."""
 
 
 class TransactionBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds on the transactions that are kept; a caller is a token, or else a host."""
+    """How much is kept at a time; a caller is a token, or else a host."""
 
     of_caller: int = 10_000
     bytes_of_caller: int = 128 * _MIB
@@ -52,7 +51,7 @@ class TransactionBounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerTransaction:
-    """A transaction of a client: its staged requests."""
+    """What a client has staged so far."""
 
     def __init__(self, txn_id: str, owner: str, limits: Limits, deadline: float) -> None:
         self.txn_id = txn_id
@@ -76,7 +75,7 @@ class _End(msgspec.Struct, frozen=True):
     owner: str
     error: type[MemorandaError]
     message: str
-    """The error for further calls on it."""
+    """What a further call on it is told."""
     until: float
     """Monotonic seconds, until which it is remembered."""
     is_abort: bool = False
@@ -200,7 +199,7 @@ class ServerTransactions:
         self._end(transaction, TransactionClosed, message, is_abort=True)
 
     def sweep(self) -> None:
-        """Drop expired transactions, and old records of ended ones."""
+        """Drop what has expired, and what was over long ago."""
         now = self._clock.monotonic()
         for transaction in [item for item in self._open.values() if item.deadline < now]:
             if not transaction.is_committing:  # its commit ends it

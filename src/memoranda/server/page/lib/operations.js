@@ -17,12 +17,14 @@ const VERBS = {
   erase: "erased something", erased: "erased content", configure: "configured",
 };
 export const verbOf = (kind) => VERBS[kind] ?? kind;
+/** Say what an operation did, in one word if there is one. */
+export const deedOf = ({ type, value }) => (type === "link" && value?.relation === "supersedes" ? "superseded" : verbOf(type));
 
 /** Return what an operation is about, as text. */
 export function subjectOf({ type, key, value }) {
   if (type === "remember" || type === "update") return value?.title ?? value?.content ?? "";
   if (value?.subject !== undefined && value?.relation !== undefined) return `${value.subject} ${value.relation} ${value.object ?? ""}`;
-  if (type === "link" || type === "unlink") return value?.relation === "supersedes" ? "a memory that supersedes another" : `two memories: ${(value?.relation ?? "").replaceAll("_", " ")}`;
+  if (type === "link" || type === "unlink") return value?.relation === "supersedes" ? "a memory" : `two memories: ${(value?.relation ?? "").replaceAll("_", " ")}`;
   if (type === "notify") return `${value?.dependent_kind ?? "belief"}: its evidence was ${value?.change ?? "changed"}`;
   if (type === "resolve") return `${value?.decision}${value?.note ? ": " + value.note : ""}`;
   if (type === "cardinality") return `${value?.relation}: ${value?.cardinality}`;
@@ -42,7 +44,7 @@ export function Summary({ event }) {
   if (!first) return html`<span class="quiet">nothing that you may see</span>`;
   const subject = shorten(subjectOf(first), 120);
   const isKey = groupOf(first.type) === "state";
-  return html`<span class="summary"><span class="verb">${verbOf(first.type)}</span> ${isKey ? html`<${Mono} text=${subject} />` : html`<${Words} text=${subject} />`}${rest.length > 0 && html` <span class="chip">+${rest.length}</span>`}</span>`;
+  return html`<span class="summary"><span class="verb">${deedOf(first)}</span> ${isKey ? html`<${Mono} text=${subject} />` : html`<${Words} text=${subject} />`}${rest.length > 0 && html` <span class="chip">+${rest.length}</span>`}</span>`;
 }
 
 /** Say whether an event has a text in it, in its keys, values or names. */

@@ -59,24 +59,47 @@ export async function readStore() {
   await countNotices();
 }
 
-export async function countNotices() {
+let counting = null;
+/** Count what waits for a decision; calls that come meanwhile share the next count. */
+export function countNotices() {
+  counting ??= Promise.resolve().then(() => { counting = null; return readNotices(); });
+  return counting;
+}
+
+async function readNotices() {
   if (!agent.value) return;
   const { items, more } = await list("invalidations", { agent_id: agent.value }, { limit: 100 }).catch(() => ({ items: [], more: false }));
   openNotices.value = { count: items.length, more };
 }
 
-// Live: one stream for the agent that is looked at.
+// Live: one stream for the agent that is looked at, while the page is in sight. A browser opens few connections to a
+// server: pages in the background that kept theirs would leave none to others.
 const storeName = computed(() => params.value.store);
+const isInSight = signal(!document.hidden);
+/** Commits missed in the background that are followed one by one; if there are more, the store is read again. */
+const MISSED = 500;
+document.addEventListener("visibilitychange", async () => {
+  try {
+    if (!document.hidden && stats.value && (await read("stats")).commits - head.value > MISSED) await readStore();
+  } catch { /* the stream says that the server does not answer */ }
+  isInSight.value = !document.hidden;
+});
+
+const NOTICES = ["notify", "resolve"];
+function arrive(event) {
+  arrival.value = event;
+  if (event.operations.some(({ type }) => NOTICES.includes(type))) countNotices();
+}
+
 let end = null;
 effect(() => {
   const name = agent.value;
   void storeName.value;
   if (end) end();
   end = null;
-  if (!name || !stats.value) return;
-  const after = stats.value.commits;
+  if (!name || !stats.value || !isInSight.value) return;
   // Of the address, only the store matters here: else every step would end the stream and begin another.
-  end = untracked(() => follow({ agent_id: name, all_namespaces: true, after_commit: after }, (event) => { arrival.value = event; }, (state) => { isLive.value = state; }));
+  end = untracked(() => follow({ agent_id: name, all_namespaces: true, after_commit: head.value }, arrive, (state) => { isLive.value = state; }));
 });
 
 /** Find the first event at or after a time; null if there is none. */

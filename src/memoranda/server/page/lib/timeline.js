@@ -12,8 +12,6 @@ const PAGE = 200;
 const MAX_PAGE = 1000;
 /** Events before and after the one that is looked at, so that one can step at once. */
 const AROUND = 60;
-/** Events that are searched for a text before the viewer is asked to go on. */
-const SEARCHED = 5000;
 const REFRESH_MS = 1000;
 
 export const buckets = signal([]);
@@ -57,11 +55,11 @@ async function refresh({ reopen }) {
     bucketsProblem.value = null;
     if (reopen) await openWindow();
   } catch (problem) {
-    if (problem.name !== "AbortError") bucketsProblem.value = problem;
+    noteProblem(problem);
   }
 }
 
-const selection = computed(() => JSON.stringify([params.value.store, agent.value, namespace.value, params.value.from, params.value.to, params.value.kinds, params.value.q, stats.value?.log_id]));
+const selection = computed(() => JSON.stringify([params.value.store, agent.value, namespace.value, params.value.from, params.value.to, params.value.kinds, params.value.q, stats.value?.log_id, stats.value?.commits]));
 effect(() => {
   void selection.value;
   if (agent.value && stats.value) untracked(() => refresh({ reopen: true }));
@@ -76,28 +74,34 @@ effect(() => {
     setTimeout(async () => {
       isDue = false;
       await refresh({ reopen: false });
-      if (!listed.value.more) await later();
+      await readArrived().catch(noteProblem);
     }, listed.value.items.length ? REFRESH_MS / 4 : 0);
   });
 });
+
+/** Read what has arrived; if it is more than one page, and the present is looked at, go there. */
+async function readArrived() {
+  if (listed.value.isLoading) return;
+  if (!listed.value.more) await later();
+  if (listed.value.more && at.value === null && !text.value) await openWindow(null);
+}
 
 // The listed part.
 
 let opening = null;
 
-/** Read events forward from a commit or a time, until enough of them match. */
-async function forward(query, wanted, stop) {
-  const items = [];
-  let scanned = 0;
+/** Read events forward from a commit or a time, until enough of them match; `onPage` is told what there is so far. */
+async function forward(query, wanted, stop, onPage = () => {}) {
+  let result = { items: [], scanned: 0, more: true, last: null };
   let position = query;
-  for (;;) {
+  while (result.more && result.items.length < wanted) {
     const page = await read("replay", { ...scope(), kinds: kinds.value, ...position, to_timestamp: params.value.to, limit: text.value ? MAX_PAGE : Math.min(MAX_PAGE, wanted) }, { signal: stop });
-    scanned += page.items.length;
-    items.push(...page.items.filter((event) => event.operations.length && (!text.value || matches(event, text.value))));
-    const more = page.next_page_token !== null;
-    if (!more || items.length >= wanted || scanned >= SEARCHED) return { items, scanned, more, last: page.items.at(-1)?.commit_ts ?? null };
-    position = { after_commit: page.items.at(-1).commit_ts };
+    const items = page.items.filter((event) => event.operations.length && (!text.value || matches(event, text.value)));
+    result = { items: [...result.items, ...items], scanned: result.scanned + page.items.length, more: page.next_page_token !== null, last: page.items.at(-1)?.commit_ts ?? result.last };
+    position = { after_commit: result.last };
+    onPage(result);
   }
+  return result;
 }
 
 /** Read the last events up to a commit: at least so many, or all there are. */
@@ -128,7 +132,12 @@ export async function openWindow(target = at.value) {
     listed.value = { ...NOTHING, isLoading: false };
     return;
   }
-  const result = text.value ? { ...(await forward({ from_timestamp: params.value.from }, PAGE, stop)), hasEarlier: false } : await around(target, stop);
+  if (text.value) {
+    listed.value = { ...NOTHING };
+    await searchOn(stop);
+    return;
+  }
+  const result = await around(target, stop);
   batch(() => {
     listed.value = { ...result, isLoading: false };
     if (target !== at.value) patch({ at: target });
@@ -147,10 +156,32 @@ async function lastCommit(stop) {
   return next ? next.commit_ts - 1 : head.value;
 }
 
-export async function later(stop) {
+/** Read on after the last event that was read. */
+async function readOn(stop, { isShownEarly = false } = {}) {
   const state = listed.value;
-  const result = await forward({ after_commit: state.last, from_timestamp: params.value.from }, PAGE, stop);
-  listed.value = { ...state, items: [...state.items, ...result.items], scanned: state.scanned + result.scanned, more: result.more, last: result.last ?? state.last, isLoading: false };
+  const position = state.last === null ? {} : { after_commit: state.last };
+  const add = (result, isLoading) => { listed.value = { ...state, items: [...state.items, ...result.items], scanned: state.scanned + result.scanned, more: result.more, last: result.last ?? state.last, isLoading }; };
+  const result = await forward({ from_timestamp: params.value.from, ...position }, PAGE, stop, isShownEarly ? (part) => add(part, true) : undefined);
+  add(result, false);
+}
+
+export const later = () => readOn();
+
+/** Search on for the text until a page of events is full; what matches is listed at once. */
+async function searchOn(stop) {
+  listed.value = { ...listed.value, isLoading: true };
+  await readOn(stop, { isShownEarly: true });
+}
+
+export function searchFurther() {
+  opening = new AbortController();
+  return searchOn(opening.signal).catch(noteProblem);
+}
+
+/** End a search; what it has found stays. */
+export function stopSearch() {
+  opening?.abort();
+  listed.value = { ...listed.value, more: true, isLoading: false };
 }
 
 export async function earlier() {
@@ -161,10 +192,12 @@ export async function earlier() {
   listed.value = { ...listed.value, items: [...items, ...listed.value.items], hasEarlier, isLoading: false };
 }
 
-/** Read the events around a commit; a newer wish ends an older one. */
-const reopen = (commit) => openWindow(commit).catch((problem) => {
+function noteProblem(problem) {
   if (problem.name !== "AbortError") bucketsProblem.value = problem;
-});
+}
+
+/** Read the events around a commit; a newer wish ends an older one. */
+const reopen = (commit) => openWindow(commit).catch(noteProblem);
 
 // Moving.
 
@@ -178,12 +211,12 @@ export async function lookAt(commit) {
 }
 
 /** Go on to the present, and stay there. */
-export const lookAtPresent = () => (listed.value.more ? reopen(null) : patch({ at: null }));
+export const lookAtPresent = () => (listed.value.more && !text.value ? reopen(null) : patch({ at: null }));
 
 /** Look at the event before or after. */
 export async function step(by) {
   if (by < 0 && currentIndex.value <= 0) await earlier();
-  if (by > 0 && currentIndex.value >= listed.value.items.length - 1 && listed.value.more) await later();
+  if (by > 0 && currentIndex.value >= listed.value.items.length - 1 && listed.value.more && !text.value) await later();
   const { items } = listed.value;
   const event = items[Math.max(0, Math.min(items.length - 1, currentIndex.value + by))];
   if (event) patch({ at: event.commit_ts });

@@ -2,12 +2,12 @@
 import { effect, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { story } from "page/lib/carrier.js";
-import { html } from "page/lib/html.js";
-import { byWeight, groupOf, GROUPS, subjectOf, Summary, verbOf } from "page/lib/operations.js";
+import { html, plain } from "page/lib/html.js";
+import { byWeight, deedOf, groupOf, GROUPS, subjectOf, Summary } from "page/lib/operations.js";
 import { at } from "page/lib/route.js";
 import { head, isLive, timeOf } from "page/lib/store.js";
 import { duration, format, formFor, Time } from "page/lib/time.js";
-import { buckets, bucketsProblem, currentEvent, listed, lookAtPresent, seek, step, zoom } from "page/lib/timeline.js";
+import { buckets, bucketsProblem, currentEvent, kinds, listed, lookAtPresent, seek, step, zoom } from "page/lib/timeline.js";
 import { params } from "page/lib/route.js";
 import { ProblemBox } from "page/lib/load.js";
 
@@ -95,14 +95,16 @@ function draw(canvas, cells, selection) {
 }
 
 function drawBars(pen, cells, floor, colour) {
-  const sizes = cells.map(({ bucket }) => (bucket ? Object.values(bucket.counts).reduce((sum, count) => sum + count, 0) : 0));
+  const chosen = kinds.value;
+  const counts = cells.map(({ bucket }) => Object.entries(bucket?.counts ?? {}).filter(([kind]) => !chosen || chosen.includes(kind)));
+  const sizes = counts.map((entries) => entries.reduce((sum, [, count]) => sum + count, 0));
   const peak = Math.sqrt(Math.max(1, ...sizes));
   const hues = Object.fromEntries(GROUPS.map(({ name }) => [name, colour(name)]));
   cells.forEach((cell, index) => {
     if (!sizes[index]) return;
     const full = Math.max(3, (Math.sqrt(sizes[index]) / peak) * (floor - TOP));
     const sums = {};
-    for (const [kind, count] of Object.entries(cell.bucket.counts)) sums[groupOf(kind)] = (sums[groupOf(kind)] ?? 0) + count;
+    for (const [kind, count] of counts[index]) sums[groupOf(kind)] = (sums[groupOf(kind)] ?? 0) + count;
     let bottom = floor;
     for (const { name } of GROUPS) {
       if (!sums[name]) continue;
@@ -211,8 +213,8 @@ export function Strip() {
     event.stopPropagation();
   };
   const event = currentEvent.value;
-  const said = event ? `commit ${event.commit_ts}, ${event.operations.map((operation) => `${verbOf(operation.type)} ${subjectOf(operation)}`)[0]}` : "no event";
-  return html`<div class="strip" role="slider" tabindex="0" aria-label="The moment you look at" aria-valuemin="0" aria-valuemax=${head.value} aria-valuenow=${event?.commit_ts ?? 0} aria-valuetext=${said}
+  const said = event ? `commit ${event.commit_ts}, ${event.operations.map((operation) => `${deedOf(operation)} ${subjectOf(operation)}`)[0]}` : "no event";
+  return html`<div class="strip" role="slider" tabindex="0" aria-label="The moment you look at" aria-valuemin="0" aria-valuemax=${head.value} aria-valuenow=${event?.commit_ts ?? 0} aria-valuetext=${plain(said)}
     onPointerDown=${press} onPointerMove=${drag} onPointerUp=${release} onWheel=${turn} onDblClick=${() => zoom(null, null)} onKeyDown=${pressKey}><canvas ref=${canvas}></canvas></div>`;
 }
 
