@@ -35,6 +35,14 @@ def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, An
     return sample(cases, collector.config.getoption("markexpr"))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests have measured, which they record as the property `figure`."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "figure":
+                terminalreporter.write_line(f"{report.nodeid.rpartition('::')[2]}: {value}")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _patient() -> Iterator[None]:
     """Lift the bounds in real time that a search, a purge and a closing store keep to.

@@ -38,7 +38,7 @@ class Server:
 
     def create(self) -> None:
         """Create an empty cluster."""
-        self._run("initdb", "--auth=trust", "--encoding=utf8", "--username=postgres")
+        self._run("initdb", "--no-sync", "--auth=trust", "--encoding=utf8", "--username=postgres")
         with (self._data / "postgresql.conf").open("a") as file:
             file.write("listen_addresses = ''\nfsync = off\nautovacuum = off\nwal_keep_size = 64\n")
             file.write("dynamic_shared_memory_type = mmap\n")  # removed with the folder

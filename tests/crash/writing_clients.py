@@ -24,6 +24,8 @@ class Client:
         self.commits: list[int] = []
         """The commit of each number that was acknowledged."""
         self.times: list[float] = []
+        self.loss: str | None = None
+        """What it said when it found that an acknowledged commit is gone: its last words."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.crash.failover_client", url, name],
             stdin=subprocess.PIPE,
@@ -38,6 +40,9 @@ class Client:
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
+                if line.startswith("LogForked"):
+                    self.loss = line
+                    continue
                 number, commit_ts = map(int, line.split())
                 assert number == len(self.commits)
                 self.commits.append(commit_ts)
@@ -61,18 +66,26 @@ class Client:
 @contextmanager
 def clients_of(url: str) -> Iterator[list[Client]]:
     """Run clients, and check what they leave."""
+    with running_clients(url) as clients:
+        yield clients
+        for client in clients:
+            client.wait_for_more()
+    assert [client.stop() for client in clients] == [0] * len(clients)
+    check(url, clients)
+
+
+@contextmanager
+def running_clients(url: str) -> Iterator[list[Client]]:
+    """Run clients that write; stop them in the end, whatever has failed."""
     open_store(url).close()
     clients = [Client(url, f"client-{number}") for number in range(_CLIENTS)]
     try:
         for client in clients:
             client.wait_for_more()
         yield clients
-        for client in clients:
-            client.wait_for_more()
     finally:
-        exit_codes = [client.stop() for client in clients]  # of all, whatever has failed
-    assert exit_codes == [0] * len(clients)
-    check(url, clients)
+        for client in clients:
+            client.stop()
 
 
 def check(url: str, clients: list[Client]) -> None:

@@ -106,8 +106,10 @@ class BatchWriter:
         self.refusals = refusals.Refusals(clock)
         self.counts = CommitCounts()
         self._salts = field_commitments.SaltSource(ids)
+        self._home: str | None = None
+        """The identity of the file or database that was written to last."""
         self._home_recorded = False
-        """Whether the log names this file as its home: then no epoch has to begin."""
+        """Whether the log names that as its home: then no epoch has to begin."""
         self._certain = True
         """Whether the last storage transaction is known to be committed or rolled back."""
         self._head: Head | None = None
@@ -206,6 +208,7 @@ class BatchWriter:
             self._views.drop_caches()
             self._salts.drop_caches()
             self._check_acknowledged(writer)
+            self._check_home(writer)
             self._head = pages.head(writer, self._genesis)
         head = self._head
         self._rehearsal = rehearsal = BatchRehearsal(self._views, requests, head)
@@ -238,6 +241,11 @@ class BatchWriter:
                 "has it: the database was restored, or failed over to a copy without it; find out "
                 "what was lost, and open the store again"
             )
+
+    def _check_home(self, writer: Writer) -> None:
+        """Let an epoch begin if the log goes on elsewhere: in a copy that has taken over."""
+        if self._home_recorded and self._engine.identity(writer) != self._home:
+            self._home_recorded = False
 
     def _process(self, writer: Writer, request: Request, head: Head) -> tuple[Head, CommitOutcome]:
         """Process one request; return the log's new head and the outcome."""
@@ -328,8 +336,10 @@ class BatchWriter:
     ) -> list[AnyOperation]:
         """Return the operations, after an epoch if the first event in this file needs one."""
         if not self._home_recorded and (operations or request.is_recorded_unchanged):
-            home = self._engine.identity(writer)
-            operations[:0] = lineage.new_epoch_if_moved(writer, home, self._log_id, head, self._ids)
+            self._home = self._engine.identity(writer)
+            operations[:0] = lineage.new_epoch_if_moved(
+                writer, self._home, self._log_id, head, self._ids
+            )
         return operations
 
     def _key_claims(

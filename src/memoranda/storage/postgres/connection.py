@@ -142,7 +142,9 @@ class Connection:
         self._side: SideSession | None = None
         self._writes = writes
         self._own_stamp: int | None = None
-        """The store's stamp after this connection's last commit."""
+        """The store's stamp after this connection's last commit, or of another's that it saw."""
+        self._is_settled = False
+        """Whether that is a commit of its own: then it is as durable as a commit here can be."""
         self._next_stamp: int | None = None
         """The store's stamp after the commit that is being sent, drawn by chance."""
         self._foreign_writes = False
@@ -360,7 +362,7 @@ class Connection:
             return False
         check_head(number, frozen)
         self._foreign_writes = True
-        self._own_stamp = stamp
+        self._own_stamp, self._is_settled = stamp, False
         return True
 
     def _begin_pipeline(self) -> None:
@@ -418,7 +420,10 @@ class Connection:
             self.find_later("store_stamp_renew", self._draw_stamp())
             self.execute("commit")
             self._end_pipeline()
-        self._own_stamp = self._next_stamp
+        self._note_commit()
+
+    def _note_commit(self) -> None:
+        self._own_stamp, self._is_settled = self._next_stamp, True
 
     def _draw_stamp(self) -> int:
         self._next_stamp = int.from_bytes(SystemIds().entropy(8)) >> 1
@@ -434,6 +439,16 @@ class Connection:
     def note_foreign_writes(self) -> None:
         """Let everybody drop what is cached."""
         self._foreign_writes = True
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether what it has seen last will be there after a failover, too.
+
+        A commit that waits for the disk or a standby can be seen by nobody. But if its connection
+        is ended, or the server restarts, others see it at once, and no standby may have it. Whoever
+        commits after that has waited for both.
+        """
+        return self._is_settled
 
     def is_current(self) -> bool:
         """Say whether the last commit is this connection's."""
@@ -483,7 +498,7 @@ class Connection:
             row = self._run(statement, [*bound, self._store_id]).fetchone()
         if row is None:
             return False
-        self._own_stamp = self._next_stamp
+        self._note_commit()
         return True
 
     def commit_together(
@@ -494,7 +509,7 @@ class Connection:
         assert stamp is not None, "it is known from the last commit"
         if not send(LogCommit(self._store_id, stamp, next_stamp, groups)):
             return False
-        self._own_stamp = next_stamp
+        self._note_commit()
         return True
 
     def end(self) -> None:

@@ -137,6 +137,8 @@ class PostgresEngine:
         self._writing = False
         self._guard: Callable[[Connection], object] | None = None
         self._writer: Connection | None = None
+        self._identity: str | None = None
+        """That of the writer's server; None: it is not known yet."""
         self._replica: ReplicaPool | None = None
         self._wakeups = wakeups or DatabaseWakeups(url.conninfo)
         self._shares_wakeups = wakeups is not None
@@ -313,7 +315,8 @@ class PostgresEngine:
         """Return if a commit whose answer was lost has happened; raise `Outdated` if it has not.
 
         A new connection that has locked the store's row sees the last stamp. The lost statement
-        cannot change it any more: it does so only in place of the stamp that it expects.
+        cannot change it any more: it does so only in place of the stamp that it expects. If it has
+        happened, nobody has waited for its standby: a commit behind it does.
         """
         before, after = lost.stamps
         self._drop_writer()
@@ -325,6 +328,10 @@ class PostgresEngine:
         stamp, _ = self._writer.stamps
         if stamp != after:
             raise (Outdated if stamp == before else OutcomeUnknown) from error
+        try:
+            self._writer.commit()
+        except errors.MemorandaError:
+            raise OutcomeUnknown from error
 
     def _transact(
         self, work: Callable[[Connection], Result], wait_ms: int, *, relaxed: bool
@@ -383,7 +390,7 @@ class PostgresEngine:
         return self._writer
 
     def _drop_writer(self) -> None:
-        writer, self._writer = self._writer, None
+        writer, self._writer, self._identity = self._writer, None, None
         if writer is not None:
             writer.close()
 
@@ -414,10 +421,15 @@ class PostgresEngine:
     # The store as a whole.
 
     def identity(self, reader: Reader) -> str:
-        """Return the identity of the server, its timeline, the database and the store."""
-        row = reader.find("cluster_identity")
-        assert row is not None, "a server has an identity"
-        return ":".join(("postgresql", *map(str, row), str(self._store_id)))
+        """Return the identity of the server, its timeline, the database and the store.
+
+        It is read once for each connection that writes: a server that takes over has others.
+        """
+        if self._identity is None:
+            row = reader.find("cluster_identity")
+            assert row is not None, "a server has an identity"
+            self._identity = ":".join(("postgresql", *map(str, row), str(self._store_id)))
+        return self._identity
 
     def check_definitions(self, reader: Reader) -> None:
         """Do nothing: the tables are those of all stores, and their owner's to define."""

@@ -275,11 +275,11 @@ class OptimisticWriter:
 
     def commit(self) -> None:
         """Write everything, or raise `Outdated` if another process has written."""
-        if not self._begun and not self._waiting:
+        if not self._begun and not self._waiting and self._connection.is_settled:
             if not self._connection.is_current():
                 raise Outdated
             return
-        if not self._begun:
+        if not self._begun and self._waiting:
             groups = group_rows(self._waiting)
             if groups is not None:
                 if not self._commit_at_once(groups):

@@ -469,9 +469,15 @@ UPDATE memoranda.format SET number = :number
 UPDATE memoranda.head SET format = :number, stamp = stamp # 1
 
 -- name: cluster_identity
--- Identify the server and its history: a restored or promoted one has another timeline.
-SELECT control.system_identifier, checkpoint.timeline_id, current_database()
-FROM pg_control_system() AS control, pg_control_checkpoint() AS checkpoint
+-- Identify the server and its history: a restored or promoted one has another timeline. It is read
+-- from the name of the file that is written to: the last checkpoint may be of the timeline before.
+SELECT
+    control.system_identifier,
+    CAST(
+        CAST('x' || LEFT(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS BIT(32)) AS BIGINT
+    ),
+    current_database()
+FROM pg_control_system() AS control
 
 -- name: sizes
 -- Add up the sizes of the tables, of all stores.
