@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from memoranda.errors import NotFound, StoreBusy, UnsupportedFormat
+from memoranda.storage.postgres.catalog import StoreCatalog
 from memoranda.storage.postgres.schema import FIRST_FORMAT, Schema, Step, stored_steps
 from memoranda.storage.postgres.session import open_session
 from memoranda.storage.sqlite.schema import FORMAT, describe_steps
@@ -77,6 +78,55 @@ def test_of_two_processes_one_migrates_and_the_other_waits(url: str, database: s
     assert execute(database, "SELECT COUNT(*) FROM memoranda.added") == [(0,)], "made once"
     with open_postgres(url) as store:
         assert store.bind(agent_id="a1").write(key="k", value={"n": 2}).commit_ts == 2
+
+
+def test_a_migration_waits_for_writers_and_misses_none(url: str, database: str) -> None:
+    """A writer that has locked its store writes to a table that the migration changes."""
+    set_format(database, FORMAT - 1)
+    script = "CREATE TABLE memoranda.copied AS SELECT name FROM memoranda.meta WHERE name = 'late'"
+    migration = threading.Thread(target=migrate, args=(database, script))
+    with psycopg.connect(database) as writer:
+        ((store_id,),) = writer.execute("SELECT store_id FROM memoranda.head FOR UPDATE").fetchall()
+        migration.start()
+        waiting = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted"
+        wait_until(lambda: execute(database, waiting) == [(1,)])
+        writer.execute("INSERT INTO memoranda.meta VALUES (%s, 'late', '')", (store_id,))
+    migration.join()
+    assert execute(database, "SELECT name FROM memoranda.copied") == [("late",)]
+
+
+def test_a_store_that_is_made_meanwhile_is_refused(url: str, database: str) -> None:
+    """It would have the format of before, which nobody writes any more."""
+    script = f"SELECT pg_advisory_xact_lock({GATE})"
+    errors: list[str] = []
+
+    def migrate_to_next() -> None:
+        with closing(open_session(database)) as session:
+            Schema(session).migrate(lambda number: [Step(number + 1, script)])
+
+    def create() -> None:
+        with closing(open_session(database)) as session:
+            try:
+                StoreCatalog(session).create("name", "late")
+            except UnsupportedFormat as error:
+                errors.append(str(error))
+            else:
+                errors.append("none")
+
+    threads = [threading.Thread(target=work) for work in (migrate_to_next, create)]
+    waiting = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with psycopg.connect(database, autocommit=True) as gate:
+        gate.execute("SELECT pg_advisory_lock(%s)", (GATE,))
+        for number, thread in enumerate(threads, start=1):
+            thread.start()
+            goal = [(number,)]
+            wait_until(lambda goal=goal: execute(database, waiting) == goal or errors != [])  # type: ignore[misc]
+        gate.execute("SELECT pg_advisory_unlock(%s)", (GATE,))
+    for thread in threads:
+        thread.join()
+    (error,) = errors
+    assert "upgrade Memoranda" in error
+    assert execute(database, "SELECT DISTINCT format FROM memoranda.head") == [(FORMAT + 1,)]
 
 
 def test_a_failed_migration_changes_nothing(url: str, database: str) -> None:

@@ -7,6 +7,7 @@ import msgspec
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import short_repr
+from memoranda.storage.postgres.schema import Schema
 from memoranda.storage.postgres.session import Session
 from memoranda.storage.sqlite.schema import FORMAT
 
@@ -70,12 +71,15 @@ class StoreCatalog:
 
     def make_place(self, store: StoreRow) -> None:
         """Let a store that has a name here take writes, too."""
-        self._session.find("head_add", store.store_id, FORMAT)
-        self.freeze(store.store_id, None)
+        with self._session.transaction():
+            Schema(self._session).hold()
+            self._session.find("head_add", store.store_id, FORMAT)
+            self.freeze(store.store_id, None)
 
     def _insert(self, store_id: int, name: str, location: str | None = None) -> bool:
         token = SystemIds().unique()
         with self._session.transaction():
+            Schema(self._session).hold()  # else a migration misses its row, which has this format
             if self._session.find("store_add", store_id, name, token, location) is None:
                 return False
             if location is None:

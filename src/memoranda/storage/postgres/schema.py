@@ -75,8 +75,9 @@ class Schema:
     def migrate(self, steps: Callable[[int], list[Step]] = stored_steps) -> None:
         """Run the migrations from the stored format on, in one transaction.
 
-        Another process that does the same waits, and finds nothing left to do. The number in every
-        store's row tells programs of older versions, at their next write.
+        Another process that does the same waits, and finds nothing left to do. Each store's row is
+        changed first: that waits for writers who have locked it, and keeps others out until the
+        end. Then its number tells programs of older versions, at their next write.
         """
         with self._session.transaction():
             self._session.find("schema_lock")
@@ -84,10 +85,17 @@ class Schema:
             if number is None:
                 raise NotFound("the database has no Memoranda stores: open one with create=True")
             check_not_newer(number)
-            for step in steps(number):
+            pending = steps(number)
+            if pending:
+                self._session.find("heads_set_format", pending[-1].number)
+            for step in pending:
                 self._session.run_script(step.script)
                 self._session.find("format_set", step.number)
-                self._session.find("heads_set_format", step.number)
+
+    def hold(self) -> None:
+        """Keep migrations away until the transaction ends; raise if there was one meanwhile."""
+        self._session.find("schema_lock")
+        self.prepare(create=False)
 
     def _create(self) -> None:
         """Create the tables in one transaction, unless another process is first."""
