@@ -2,6 +2,7 @@
 
 `MEMORANDA_TEST_URL` names a database of a server that is there already. If that is the coordinator
 of a Citus cluster, `MEMORANDA_TEST_DISTRIBUTE=citus` distributes the tables of every database.
+On any server, `MEMORANDA_TEST_DISTRIBUTE=partitions` puts each table into partitions by the store.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import psycopg
 import memoranda
 from memoranda import Limits, Store
 from memoranda.sdk.distribution import distribute_database
+from tests.postgres_partitions import create_partitioned_tables
 
 DISTRIBUTE = os.environ.get("MEMORANDA_TEST_DISTRIBUTE") == "citus"
+_IS_PARTITIONED = os.environ.get("MEMORANDA_TEST_DISTRIBUTE") == "partitions"
 _numbers = count(1)
 _FOLDER = tempfile.gettempdir()
 """Where temporary files are, read before a test has a folder of its own for them."""
@@ -68,6 +71,8 @@ def new_database(name: str, *, has_tables: bool = True) -> str:
                 coordinator.execute("SELECT citus_add_node(%s, %s)", (host, port))
         if has_tables:
             distribute_database(database)
+    elif _IS_PARTITIONED and has_tables:
+        create_partitioned_tables(database)
     return database
 
 
