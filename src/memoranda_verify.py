@@ -44,6 +44,7 @@ from typing import IO, Any
 
 HOLDS, CANNOT_CHECK, USAGE, REFUSED, UNREADABLE, UNPROVEN = range(6)
 MAX_BYTES, MAX_EVENTS = 1_000_000, 2**63 - 1
+"""Bytes of a proof or a note, and events of a log: larger ones are refused."""
 MAX_CERTIFICATE_BYTES = 1_000_000_000
 """A certificate has a line for each erased operation."""
 _KEY = re.compile(
@@ -353,8 +354,11 @@ def _base64(text: str, wrong: type[Refused | WrongKey]) -> bytes:
 # verifiable.
 
 _MAX_LINE_BYTES = 2**31 - 1
+"""Bytes of a line: more than an event or its content can have."""
 _SALT_SIZE = 16
+"""Bytes of a salt."""
 _TAG_ERASED, _TAG_ERASE, _TAG_REDACTED = 0, 21, 43
+"""The tags of operations that record or replace an erasure."""
 _PSEUDONYM = re.compile(r"forgotten-[0-9a-f]{16}")
 _INBOX = "_invalidations"
 _SLOTS: dict[int, list[list[int]]] = {

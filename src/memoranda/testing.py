@@ -78,10 +78,10 @@ def same_behaviour(first: Iterable[ReplayEvent], second: Iterable[ReplayEvent]) 
     a log. Values are compared as JSON: 1, 1.0 and true differ.
     """
     pairs = zip_longest(_steps(first), _steps(second))
-    for number, (mine, yours) in enumerate(pairs, start=1):
-        if not _equal(mine, yours):
+    for number, (left, right) in enumerate(pairs, start=1):
+        if not _equal(left, right):
             return Behaviour(
-                f"event {number}: {_format(mine)} in the first, {_format(yours)} in the second"
+                f"event {number}: {_format(left)} in the first, {_format(right)} in the second"
             )
     return Behaviour()
 
@@ -102,8 +102,8 @@ def _equal(first: list[Step] | None, second: list[Step] | None) -> bool:
     if first is None or second is None or len(first) != len(second):
         return False
     return all(
-        mine[:2] == yours[:2] and document.equal_json(mine[2], yours[2])
-        for mine, yours in zip(first, second, strict=True)
+        left[:2] == right[:2] and document.equal_json(left[2], right[2])
+        for left, right in zip(first, second, strict=True)
     )
 
 

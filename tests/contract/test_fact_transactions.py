@@ -72,6 +72,23 @@ def test_what_ends_while_it_is_being_said_held_for_no_time(agent: Store, clock: 
     assert agent.facts(valid_at=fact.valid_from) == []
 
 
+def test_a_transaction_shows_the_names_of_merged_entities_and_not_their_keys(agent: Store) -> None:
+    agent.assert_fact(subject="A. LEE", relation="Works_At", object="ACME Ltd")
+    agent.assert_fact(subject="Ann Lee", relation="Works_At", object="Initech")
+    agent.assert_fact(subject="Bo Ray", relation="Works_At", object="Acme Limited")
+    with agent.begin_transaction() as tx:
+        tx.assert_fact(subject="A. LEE", relation="Works_At", object="Globex")
+        tx.merge_entities(source="A. LEE", into="Ann Lee")
+        tx.merge_entities(source="ACME Ltd", into="Acme Limited")
+        facts = tx.timeline(subject="A. LEE", relation="Works_At")
+    names = {(item.subject, item.relation, item.object) for item in facts}
+    assert names == {
+        ("Ann Lee", "Works_At", name) for name in ("Acme Limited", "Initech", "Globex")
+    }
+    timeline = agent.timeline(subject="Ann Lee", relation="Works_At")
+    assert {(item.subject, item.relation, item.object) for item in timeline} == names
+
+
 def test_a_transaction_writes_names_as_they_will_be_written(agent: Store) -> None:
     agent.assert_fact(subject="Ann Lee", relation="Works_At", object="ACME", valid_from=day(1))
     with agent.begin_transaction() as tx:

@@ -18,7 +18,13 @@ LONGEST_FUNCTION = 70
 LONGEST_FILE = 600
 LONGER_FILES = {"memoranda_verify.py": 1400}
 """One file is what an auditor can copy and read, so it is not cut in parts."""
-VAGUE_NAMES = {"asked", "each", "found", "given", "kept", "said", "shown", "told"}
+VAGUE_NAMES = re.compile(
+    "_*(asked|each|found|given|gone|how|kept|known|many|meant|most|ones|said|seen|sent|shown|spent|"
+    "taken|there|told|used|wanted|when|where|who|whom|whose)_*"
+)
+"""Participles and pronouns: such a name tells what was done to a value, and not what it is."""
+UNITS = {"_KIB", "_MIB", "_KILOBYTE"}
+"""Numbers whose names are their whole meaning."""
 
 
 @cache
@@ -56,7 +62,59 @@ def test_names_tell_what_they_hold() -> None:
             name = node.arg if isinstance(node, ast.arg) else ""
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 name = node.id
-            assert name.strip("_") not in VAGUE_NAMES, f"{path}: {name}: name what it holds"
+            assert not VAGUE_NAMES.fullmatch(name), f"{path}: {name}: name what it holds"
+
+
+def is_number(value: ast.expr | None) -> bool:
+    """Say whether an expression is a number, a sum of numbers, or several of them."""
+    match value:
+        case ast.Constant():
+            return type(value.value) in (int, float)
+        case ast.BinOp():
+            return is_number(value.left) or is_number(value.right)
+        case ast.UnaryOp():
+            return is_number(value.operand)
+        case ast.Tuple():
+            return all(map(is_number, value.elts))
+    return False
+
+
+def numbers(body: list[ast.stmt]) -> Iterator[tuple[str, ast.stmt, ast.stmt | None]]:
+    """Yield the numeric constants of a module and its classes, with the statements behind them."""
+    for statement, following in zip(body, [*body[1:], None], strict=True):
+        match statement:
+            case ast.ClassDef():
+                yield from numbers(statement.body)
+            case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+                name = ast.unparse(target)
+                if name.isupper() and is_number(statement.value):
+                    yield name, statement, following
+
+
+def test_numbers_have_a_unit_and_a_reason() -> None:
+    for path, text in texts().items():
+        module, lines = nodes(path)[0], text.splitlines()
+        assert isinstance(module, ast.Module)
+        for name, statement, following in numbers(module.body):
+            has_docstring = isinstance(following, ast.Expr)
+            around = lines[statement.lineno - 2 : statement.end_lineno]
+            has_comment = "#" in around[0] or "#" in around[-1]
+            assert name in UNITS or has_docstring or has_comment, (
+                f"{path}: {name}: of what, and why"
+            )
+
+
+def test_queries_are_described_in_the_imperative() -> None:
+    own = [path for path in SOURCE.rglob("*.sql") if not path.name.startswith("generated_")]
+    headings = [
+        (path, *heading)
+        for path in own
+        for heading in re.findall(r"^-- name: (\w+)\n(?:-- ?(.*))?", path.read_text("utf-8"), re.M)
+    ]
+    assert len(headings) > 600
+    for path, name, description in headings:
+        verb = re.match(r"[A-Z][a-z]+\b(?<!s)(?<!ed)(?<!ing)", description)
+        assert verb, f"{path}: {name}: {description!r} does not say what the query does"
 
 
 def test_time_and_chance_have_one_source() -> None:

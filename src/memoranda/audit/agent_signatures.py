@@ -116,11 +116,11 @@ class AgentSignatureVerifier:
         commit_ts, txn_id, actor = event.commit_ts, envelope.txn_id, envelope.actor
         row = reader.row("txn_find", txn_id=txn_id, actor=actor)
         if row != (commit_ts,):
-            other = "none" if row is None else row[0]
+            stored = "none" if row is None else row[0]
             raise _not_proven(
                 commit_ts,
                 envelope,
-                f"it is signed as the request of txn_id {txn_id!r}, whose commit is {other}",
+                f"it is signed as the request of txn_id {txn_id!r}, whose commit is {stored}",
             )
         log_id, _ = self._lineage.origin(reader, commit_ts)
         return request_signature.message(log_id, txn_id, actor, digest)

@@ -162,17 +162,22 @@ class CheckpointVerifier:
         self._pending_leaves.clear()
         nodes = [node for node in completed if (node.index + 1) << node.level <= self._tree_size]
         for level in sorted({node.level for node in nodes}):
-            mine = {node.index: node.hash for node in nodes if node.level == level}
+            computed_hashes = {node.index: node.hash for node in nodes if node.level == level}
             with self._engine.reading() as reader:
-                rows = reader.rows("tree_nodes", level=level, first=min(mine), end=max(mine) + 1)
-            theirs: dict[int, bytes] = dict(rows)
-            for place, digest in mine.items():
+                rows = reader.rows(
+                    "tree_nodes",
+                    level=level,
+                    first=min(computed_hashes),
+                    end=max(computed_hashes) + 1,
+                )
+            stored_hashes: dict[int, bytes] = dict(rows)
+            for place, digest in computed_hashes.items():
                 if self._tree_error is not None:
                     return
-                if theirs.get(place) == digest:
+                if stored_hashes.get(place) == digest:
                     self._matching_commits = max(self._matching_commits, (place + 1) << level)
                 else:
-                    problem = "does not match the log" if place in theirs else "is missing"
+                    problem = "does not match the log" if place in stored_hashes else "is missing"
                     self._tree_error = merkle_store.node_error(level, place, problem)
 
     def _check_claims(self) -> None:

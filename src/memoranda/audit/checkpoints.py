@@ -99,6 +99,7 @@ def verify(
 ORIGIN = "recollect/"
 """The prefix of the log id in a checkpoint's origin line."""
 _PAGE_ROWS = 256
+"""Checkpoints that are read in one snapshot: each is a note of a few hundred bytes."""
 _BEFORE_FIRST = (-(2**63), "")
 """The key before the first row: impossible (negative) sizes are read too, so that verification
 finds them."""

@@ -24,6 +24,7 @@ from memoranda.model.operations import AnyOperation, Erase, Erased, Redacted, ef
 from memoranda.storage.port import Engine, Reader
 
 _VERSION = 1
+"""The version of the form: a new field needs a new version."""
 _TYPE = "recollect.erasure-proof"
 """Proofs keep the project's first name: changing it would make verifiers refuse them."""
 

@@ -28,9 +28,13 @@ from memoranda.model.limits import check_printable, check_text, short_repr
 # Memoranda never loads it.
 
 KEY_SIZE = 32
+"""Bytes of a public key of Ed25519 (RFC 8032)."""
 SEED_SIZE = 32
+"""Bytes of the seed that a private key is derived from."""
 SIGNATURE_SIZE = 64
+"""Bytes of a signature."""
 _PRIME, _Y_BITS = 2**255 - 19, 2**255 - 1
+"""The prime of the field of Ed25519, and the bits of a key that hold the y coordinate."""
 _ORDER_8 = int.from_bytes(
     bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
 )
@@ -98,7 +102,9 @@ def _missing() -> MemorandaError:
 ED25519 = b"\1"
 """The algorithm byte of Ed25519 in C2SP signed notes, the only algorithm supported here."""
 ID_SIZE = 4
+"""Bytes of a key id in C2SP signed notes."""
 MAX_NAME_BYTES = 256
+"""Bytes of a key's name, which stands in every note that the key signs."""
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\s+\ud800-\udfff]")
 _HEX = re.compile(r"[0-9a-f]{8}")
 _VALIDITY = re.compile(r"(?: from=(0|[1-9][0-9]{0,18}))?(?: until=(0|[1-9][0-9]{0,18}))?")

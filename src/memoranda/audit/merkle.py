@@ -26,6 +26,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model.limits import short_repr
 
 HASH_SIZE = 32
+"""Bytes of a SHA-256."""
 EMPTY_ROOT = sha256().digest()
 MAX_LEAVES = 2**63 - 1
 """The largest commit number: a signed 64-bit integer."""

@@ -23,6 +23,7 @@ BATCH = 4096
 """Events hashed per write transaction: large enough to be fast, short enough for other writers."""
 _SIZE_NAME = "tree"
 _BLOCK = 1 << STRIDE
+"""Leaves of a complete node of the lowest stored level."""
 
 
 class StoredNodes:

@@ -19,6 +19,7 @@ from memoranda.model.limits import short_repr
 from memoranda.storage.port import Engine, Reader
 
 VERSION = 1
+"""The version of the form: a new field needs a new version."""
 # Proofs keep the project's first name: changing it would make verifiers refuse them.
 _INCLUSION, _CONSISTENCY = "recollect.inclusion-proof", "recollect.consistency-proof"
 

@@ -25,7 +25,9 @@ from memoranda.errors import InvalidInput, NotProven
 from memoranda.model.limits import short_repr
 
 MAX_BYTES = 1_000_000
+"""Bytes of a note: a larger one is refused before it is parsed."""
 MAX_SIGNATURES = 100
+"""Signature lines of a note: each costs a check of a signature."""
 _DASH = "— "
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 

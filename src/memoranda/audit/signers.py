@@ -38,6 +38,7 @@ SUFFIX = ".key"
 _MARK = "PRIVATE+KEY+"
 _MODE = stat.S_IRUSR | stat.S_IWUSR
 _MAX_KEY_FILE_BYTES = 4096
+"""Bytes of a key file: a larger file is none, and is not read."""
 _HAS_MODES = hasattr(os, "geteuid")
 _NO_FILE_MODES = (
     "this system has no file modes: make sure yourself that nobody else can read the file"
@@ -218,6 +219,7 @@ def _permission_error(path: Path, problem: str, remedy: str) -> MemorandaError:
 
 _LEDGER_SUFFIX = ".signed"
 _MAX_LEDGER_BYTES = 1_000_000
+"""Bytes of a ledger, which holds one note: a larger file is none, and is not read."""
 
 
 class Ledger:

@@ -5,8 +5,8 @@ RFC 3339 text, bytes become hexadecimal text, and a tuple becomes an array. Resu
 shape register it below; the rules they share are:
 
 - `unproven` is a member only where it is true, and then the last one.
-- The answer of a write has `outcome`, `commit_ts` and `committed_at`; a memory or transcript that
-  was read has no `outcome`.
+- The answer of a write has `outcome`, `commit_ts` and `committed_at`. A memory or a transcript that
+  a call only reads has no `outcome`.
 - The object of a fact is text, and a member that ends in `_kind` tells a literal from an entity.
 - A tree is a list of nodes that name their parents: a nested one could be deeper than JSON parsers
   accept.
@@ -149,7 +149,10 @@ def _bucket(bucket: TimelineBucket) -> JsonObject:
 
 @to_json.register(ReplayEvent)
 def _event(event: ReplayEvent) -> JsonObject:
-    """Return an event; only one that is signed, is of a trace, or sums up older ones, says so."""
+    """Return an event.
+
+    A signature, a trace id and the `summary` mark are members only if the event has them.
+    """
     members: JsonObject = {
         "commit_ts": event.commit_ts,
         "committed_at": event.timestamp,
@@ -167,7 +170,7 @@ def _event(event: ReplayEvent) -> JsonObject:
 
 @to_json.register(Operation)
 def _operation(operation: Operation) -> JsonObject:
-    """Return what all operations have, and the references of a write that has some."""
+    """Return the fields that all operations have, and the references of a write."""
     members: JsonObject = {
         "type": operation.type.value,
         "namespace": operation.namespace,
@@ -188,7 +191,7 @@ _COMMIT_FIELDS = frozenset(CommitFields.__annotations__)
 
 
 def commit_fields(record: Written) -> JsonObject:
-    """Return the outcome and the commit of a record; only the call that wrote it has them."""
+    """Return the outcome and the commit of a record; empty unless a write returned the record."""
     if record.commit_ts is None:
         return {}
     return {name: to_json(getattr(record, name)) for name in Written.__struct_fields__}
@@ -232,7 +235,7 @@ def _anchor(anchor: Anchor) -> JsonObject:
 
 @to_json.register(TranscriptInfo)
 def _transcript(info: TranscriptInfo) -> JsonObject:
-    """Return what a store lists of a transcript; its text is read by a call of its own."""
+    """Return the listed fields of a transcript; another call reads its text."""
     names = ("id", "namespace", "agent_id", "created_at", "occurred_at", "expires_at")
     sizes = ("original_size", "compressed_size")
     return {name: to_json(getattr(info, name)) for name in names + sizes}

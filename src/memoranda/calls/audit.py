@@ -71,8 +71,8 @@ def audit_events(core: Core, _: Grant, call: AuditEvents) -> Pages[AuditEvent]:
     types, through = check_event_types(call.event_type), core.head()
     with core.engine.reading() as reader:
         after = commit_of_token(reader, "after_commit", core.log_id, call.after_commit)
-    wanted = AuditFilter(event_types=types, agent_id=check_agent(core, call.agent_id))
-    return AuditTrail(core.engine, wanted, after=min(after, through), through=through)
+    event_filter = AuditFilter(event_types=types, agent_id=check_agent(core, call.agent_id))
+    return AuditTrail(core.engine, event_filter, after=min(after, through), through=through)
 
 
 def checkpoints(core: Core, _: Grant, __: Checkpoints) -> Pages[SignedCheckpoint]:

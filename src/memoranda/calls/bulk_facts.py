@@ -1,4 +1,4 @@
-"""Batches of rows that `assert_facts` stages, and the call that counts what came of them.
+"""Batches of rows that `assert_facts` stages, and the call that counts their outcomes.
 
 A row is a mapping with the keyword arguments of `assert_fact`. Rows are numbered from 1, so that an
 error names a line of a file.
@@ -71,7 +71,7 @@ HANDLERS: Handlers = {CountAsserted: count_asserted}
 
 
 class Batch:
-    """The rows of one transaction, and those of them that were refused."""
+    """The rows of one transaction, and its refused rows."""
 
     def __init__(
         self, rows: Sequence[tuple[int, Row]], common: Mapping[str, Any], defaults: Defaults

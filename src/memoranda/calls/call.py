@@ -1,4 +1,4 @@
-"""What a call is: one frozen struct of its arguments, and what every surface needs to know of it.
+"""The definition of a call: a frozen struct of its arguments and of its properties.
 
 A handler answers a call: `handle(core, grant, call)`. It checks every argument, since a caller in
 another process sends structs of its own. The Python SDK, the command line and the servers build
@@ -23,14 +23,15 @@ from memoranda.log.commit.request_signature import RequestSignature
 Answer = TypeVar("Answer", covariant=True)
 
 Verb = Literal["read", "write", "forget", "admin"]
-"""What a grant allows or denies. `forget` erases; `admin` serves the store as a whole."""
+"""The permission that a call needs. `forget` erases; `admin` maintains the store as a whole."""
 Reach = Literal["scope", "id", "walk", "scopes", "store"]
-"""What a call can see: one scope, a record by its id, what is reached from there by links, every
-scope that the grant covers, or the store as a whole, which needs a grant that covers everything."""
+"""The data that a call can read: one scope, one record by its id, the records linked to it, every
+scope that the grant covers, or the whole store, which needs a grant that covers everything."""
 Shape = Literal["value", "pages", "stream"]
-"""What a call answers: one value, a long result in pages, or a stream that does not end."""
+"""The form of the answer: one value, a long result in pages, or an endless stream."""
 Lane = Literal["short", "search", "long"]
-"""The threads in which an asynchronous caller's call runs: a verification keeps no read waiting."""
+"""The group of threads that runs an asynchronous caller's call. Long calls have threads of their
+own, so reads do not wait for them."""
 
 VERBS: tuple[Verb, ...] = get_args(Verb)
 
@@ -63,29 +64,31 @@ class Call(
     shape: ClassVar[Shape] = "value"
     lane: ClassVar[Lane] = "short"
     obeys_grants: ClassVar[bool] = False
-    """Of a call that changes something: whether its handler checks that the grant covers it; else
-    it refuses a grant that does not cover everything. A read sees covered rows only, and obeys."""
+    """For a call that changes data: whether its handler checks the grant itself. Otherwise only a
+    grant that covers everything is accepted. A read always obeys, because it sees covered rows
+    only."""
     idempotent: ClassVar[bool] = True
     """Whether sending it twice has the effect of sending it once."""
     local_only: ClassVar[str | None] = None
-    """Why it cannot leave the process; None: it can."""
+    """The reason why the call cannot be sent to another process; None if it can."""
     needs_primary: ClassVar[bool] = False
-    """Of a call that reads: whether it is never answered from a replica. Proofs are of the log that
-    is written; subscriptions and reads inside transactions follow it closely."""
+    """For a read: whether a replica must not answer it. Proofs, subscriptions and reads inside
+    transactions need the newest log."""
     signs: ClassVar[bool] = False
-    """Whether its handler commits events that carry the signature of the caller's agent."""
+    """Whether its handler commits events that the caller's agent signs."""
     added_in: ClassVar[str] = "0.10.0"
     """The first version that has it."""
 
     def plain(self) -> Self:
-        """Return it with plain data only, to send it; objects of the caller's become JSON."""
+        """Return the call with plain data only; the caller's objects become JSON."""
         return self
 
 
 class WriteCall(Call[Answer], Generic[Answer], frozen=True, kw_only=True):
     """A call that can be committed alone, or staged in a transaction with others.
 
-    Alone it answers with what it did; staged, with the id of what it makes, if that has one.
+    Committed alone, it answers with its effect. Staged, it answers with the id of the new item, if
+    there is one.
     """
 
     verb: ClassVar[Verb] = "write"
@@ -93,9 +96,9 @@ class WriteCall(Call[Answer], Generic[Answer], frozen=True, kw_only=True):
     idempotent = False
 
     txn_id: str | None = None
-    """The idempotency key of a transaction of its own: sent twice, the call has one effect."""
+    """The idempotency key, if the call is its own transaction: sending it twice has one effect."""
     signature: RequestSignature | None = None
-    """The signature of the agent that acts, if its client signs what it sends."""
+    """The signature of the acting agent, if its client signs calls."""
 
     @property
     def looks_up(self) -> bool:
@@ -103,7 +106,7 @@ class WriteCall(Call[Answer], Generic[Answer], frozen=True, kw_only=True):
         return False
 
     def signed_part(self) -> Self:
-        """Return what of it an agent's client signs: all that says what is to be done."""
+        """Return the part that an agent's client signs: every argument that decides the effect."""
         return replace(self, signature=None)
 
 
@@ -122,5 +125,5 @@ def answer_type(kind: type[Call[Any]]) -> Any:
 
 
 Handlers: TypeAlias = Mapping[type[Call[Any]], Callable[..., Any]]
-"""The handler of each kind of call: `handle(core, grant, call)`. One that takes long has a fourth
-argument, the function that is told of its progress."""
+"""The handler of each kind of call: `handle(core, grant, call)`. The handler of a long call has a
+fourth argument, a function that receives its progress."""

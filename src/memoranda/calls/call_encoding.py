@@ -1,7 +1,7 @@
-"""Arguments of calls as bytes: only plain data, which arrives as it was given.
+"""Arguments of calls as bytes: only plain data, which decodes to equal values.
 
-A call can be encoded in one canonical way, whatever the order of its fields. What has arrived
-gives the same bytes again, so a client can sign them, and the store can check its signature
+A call can be encoded in one canonical way, whatever the order of its fields. Encoding a decoded
+call gives the same bytes, so a client can sign them, and the store can check its signature
 (`calls/signing.py`).
 """
 
@@ -25,7 +25,7 @@ from memoranda.model.document import Document
 from memoranda.model.limits import WIDEST, short_repr
 
 _UNSENDABLE = (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError)
-"""What msgspec raises for values that are not plain data."""
+"""The exceptions of msgspec for values that are not plain data."""
 _REFUSED_TYPES = (Enum, UUID, Decimal, date, time, timedelta, Set)
 """Types that msgspec would turn into text or a list, and that no handler takes."""
 _SCALARS = frozenset((str, int, float, bool, bytes))
@@ -65,7 +65,7 @@ def encode_arguments(kind: type[Call[Any]], arguments: Mapping[str, Any]) -> byt
 
 
 def _checked(call: Call[Any]) -> Call[Any]:
-    """Return a call whose arguments arrive as they are; raise `InvalidInput` for others."""
+    """Return a call whose arguments decode to equal values; raise `InvalidInput` for any other."""
     changes: dict[str, Any] = {}
     for name, kind in _fields(type(call)):
         value = getattr(call, name)
@@ -83,7 +83,7 @@ def _checked(call: Call[Any]) -> Call[Any]:
 
 @cache
 def _fields(kind: type[Call[Any]]) -> tuple[tuple[str, Any], ...]:
-    """Return the arguments of a call and their types, which take long to find out."""
+    """Return the arguments of a call and their types; cached, since reading annotations is slow."""
     return tuple((field.name, field.type) for field in msgspec.structs.fields(kind))
 
 
@@ -111,7 +111,7 @@ def _declares_records(declared: Any) -> bool:
 
 
 def _is_refused(value: object, *, is_record: bool) -> bool:
-    """Say whether an argument would arrive as something else, which a handler may accept."""
+    """Say whether an argument would decode to another type, which a handler might accept."""
     pending, lists = [value], set[int]()
     while pending:
         part = pending.pop()
@@ -137,7 +137,7 @@ def _check_argument(name: str, value: object, order: Literal["sorted"] | None = 
 
 
 def _plain(value: object) -> object:
-    """Return an argument of a type of the caller's own as what it is derived from."""
+    """Return an argument of a caller's subclass as a value of its builtin base class."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, datetime):

@@ -39,8 +39,8 @@ Ask = Callable[[Call[Any]], Any]
 class ClientTransaction(OpenTransaction):
     """A transaction that is staged in another process than its store.
 
-    It derives its ids from its `txn_id`, as the store does when it stages the calls again. Where it
-    begins, and what it looks up, it asks the store.
+    It derives its ids from its `txn_id`, as the store does when it stages the calls again. It asks
+    the store where it begins, and for everything that staging has to look up.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class ClientTransaction(OpenTransaction):
         self._calls.append(call)
 
     def ask_within(self, call: Call[Answer]) -> Answer:
-        """Return the answer of a read inside the transaction, and track what it has read."""
+        """Return the answer of a read inside the transaction, and track the read."""
         self.draft.check()
         within = self._ask(AskWithin(*self._so_far(), call, self.draft.records_no_change))
         for read in within.reads:
@@ -97,7 +97,7 @@ class ClientTransaction(OpenTransaction):
         return ListWithin(*self._so_far(), call, self.draft.records_no_change)
 
     def _so_far(self) -> tuple[str, int, int, tuple[WriteCall[Any], ...]]:
-        """Return which transaction it is, where it began, and what is staged."""
+        """Return the transaction's id, its beginning and its staged calls."""
         draft = self.draft
         return draft.txn_id, draft.base_commit, draft.beginning.era, tuple(self._calls)
 
@@ -117,7 +117,7 @@ class ClientTransaction(OpenTransaction):
 
 
 class ClientLookups:
-    """Asks the store for what staging has to know."""
+    """Asks the store for the data that staging needs."""
 
     def __init__(self, transaction: ClientTransaction, ask: Ask) -> None:
         self._transaction = transaction

@@ -1,6 +1,6 @@
 """Calls that copy a store to a file of the caller's: backups, forks and exported logs.
 
-They are of the process that has the store open: a path means nothing on another machine.
+They run in the process that has the store open, because a path means nothing on another machine.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class MakeFork(Call[Fork], frozen=True):
 
 
 class ExportLog(Call[ExportedLog], frozen=True):
-    """Export the log as of now to a new file, or to one that is open for writing."""
+    """Export the present log to a new file, or to an open file."""
 
     verb = "admin"
     reach = "store"

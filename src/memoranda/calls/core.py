@@ -71,7 +71,7 @@ def error_codec() -> ErrorCodec:
 TIMEOUT = 30.0
 """Default lifetime of a transaction, in seconds, from its beginning to its commit."""
 _ANSWER_SECONDS = 1.0
-"""How long closing waits for answers of committed writes; they take milliseconds."""
+"""Seconds that closing waits for the answers of committed writes, which take milliseconds."""
 _MAX_INTEGER = 2**63 - 1
 """The largest integer that databases store."""
 
@@ -102,12 +102,12 @@ class Core(msgspec.Struct, frozen=True):
     min_commit: int = 0
     """The commit that reads of this handle have seen at least."""
     numbers: Engine | None = None
-    """Where commits are counted, if `engine` covers a part of the store only: their numbers are
-    those of the whole log."""
+    """The engine that counts commits, if `engine` covers only a part of the store: commit numbers
+    are those of the whole log."""
     answering: deque[None] = msgspec.field(default_factory=deque)
-    """One entry for each write that may be committed and is not answered yet."""
+    """One entry for each write that may be committed, and whose answer is pending."""
     jobs: Callable[[], Sequence[JobStatus]] = tuple
-    """Tells of the scheduled jobs of the server that has the store open."""
+    """Returns the status of the scheduled jobs, if a server has the store open."""
     owner: int = msgspec.field(default_factory=os.getpid)
     """Process id of the process that opened the store."""
 
@@ -130,14 +130,14 @@ class Core(msgspec.Struct, frozen=True):
             self.engine.close()
 
     def _wait_for_answers(self) -> None:
-        """Let writes that were committed read what they did, in other threads, for a while."""
+        """Wait until other threads have read the answers of their commits, for a bounded time."""
         clock = SystemClock()
         until = clock.monotonic() + _ANSWER_SECONDS
         while self.answering and clock.monotonic() < until:
             clock.sleep(_ANSWER_SECONDS / 1000)
 
     def on_replica(self) -> Core:
-        """Return the store as reads see it: on its replica, with all that was acknowledged."""
+        """Return the store as reads see it: its replica, which has every acknowledged commit."""
         if self.replica is None:
             return self
         engine = self.replica(max(self.min_commit, self.committer.last_commit))
@@ -172,8 +172,8 @@ class Core(msgspec.Struct, frozen=True):
     ) -> Draft:
         """Return a transaction that reads as of the head when it is first used, or as of `since`.
 
-        Where it begins is read then, not here: a write that neither reads nor derives ids needs no
-        beginning.
+        The beginning is read at first use, because a write that neither reads nor derives ids needs
+        none.
         """
         check_timeout(timeout)
         name = self._txn_id(txn_id)

@@ -19,7 +19,7 @@ class Defaults(msgspec.Struct, frozen=True):
     signing: TransactionSigner | None = None
     """Signs each transaction of the handle; None: they are not signed."""
     min_commit: int = 0
-    """The commit that reads of the handle have seen at least, where they go to a replica."""
+    """The oldest commit that a replica must have before it answers reads of the handle."""
 
     @property
     def actor(self) -> str:
@@ -32,7 +32,7 @@ class Defaults(msgspec.Struct, frozen=True):
 
     @property
     def grant(self) -> Grant:
-        """The authority of calls through this handle: everything, with the bound agent's eyes."""
+        """The authority of calls through this handle: all data that the bound agent may see."""
         return EVERYTHING if self.agent_id is None else Grant(self.agent_id)
 
     def agent(self, agent_id: str | None) -> str:

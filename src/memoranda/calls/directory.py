@@ -18,12 +18,13 @@ from memoranda.model.limits import Limits, check_items, plain_text
 
 
 class StoreDescription(msgspec.Struct, frozen=True):
-    """What a client has to know of a store before it stages anything."""
+    """The facts about a store that a client needs before it stages a call."""
 
     log_id: str
     limits: Limits
     actor: str | None
-    """The agent in whose name the caller acts, whatever its calls say; None: the one they name."""
+    """The agent that the caller acts for, whatever its calls name; None: the agent that each call
+    names."""
 
 
 class DescribeStore(Call[StoreDescription], frozen=True):
@@ -78,7 +79,7 @@ class ShortIds(Call[dict[str, str]], frozen=True):
 
 
 def describe_store(core: Core, grant: Grant, _: DescribeStore) -> StoreDescription:
-    """Return what a client has to know."""
+    """Return the description."""
     return StoreDescription(core.log_id, core.limits, grant.actor)
 
 
@@ -101,11 +102,11 @@ def find_id(core: Core, grant: Grant, call: FindId) -> str:
 
 def find_ids(core: Core, grant: Grant, call: FindIds) -> list[IdMatch]:
     """Return the ids in order."""
-    most = check_optional_integer("limit", call.limit, minimum=0) or 0
+    limit = check_optional_integer("limit", call.limit, minimum=0) or 0
     text, kinds = plain_text("prefix", call.prefix), id_lookup.check_kinds(call.kinds)
     viewer = check_viewer(core, grant, call.agent_id)
     with core.engine.snapshot() as reader:
-        return id_lookup.matches(reader, text, kinds, viewer, most)
+        return id_lookup.matches(reader, text, kinds, viewer, limit)
 
 
 def short_ids(core: Core, _: Grant, call: ShortIds) -> dict[str, str]:

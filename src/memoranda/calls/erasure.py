@@ -38,7 +38,7 @@ class Erasures(Call[CertificateRecord], frozen=True):
 
 
 class ProveErasure(Call[ErasureProof], frozen=True):
-    """Prove an erasure to others: its certificate, and what the log has to attest it."""
+    """Prove an erasure to others: its certificate, with the attesting part of the log."""
 
     needs_primary = True
     reach = "store"

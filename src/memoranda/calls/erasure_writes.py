@@ -55,7 +55,7 @@ class Forget(WriteCall[Certificate], frozen=True):
     derived: bool = False
     reason: str | None = None
     purge: bool | None = None
-    """Whether its bytes leave the files at once; None: if the store is small."""
+    """Whether its bytes are removed from the files at once; None: yes, if the store is small."""
 
 
 class Sweep(WriteCall[Certificate], frozen=True):
@@ -149,7 +149,7 @@ def _search_forget(
 
 
 def _check_extent(target: Target) -> None:
-    """Refuse to erase what others wrote for themselves, wherever they did."""
+    """Refuse an erasure of data that other agents own, in any scope."""
     extent = f"a whole {target.kind}" if target.kind in (AGENT, NAMESPACE) else None
     if target.derived:
         extent = "what is derived from something"
@@ -172,15 +172,15 @@ def _search_sweep(
 
 
 def _searched(core: Core, request: ForgetRequest) -> tuple[ForgetRequest, LogSearch]:
-    """Search the log for what rests on the target, before the commit is queued."""
+    """Search the log for data that rests on the target, before the commit is queued."""
     with core.engine.snapshot() as reader:
         return request, search_ahead(reader, core.views, request)
 
 
 def _answer(core: Core, call: Forget | Sweep, written: Written) -> Certificate:
-    """Purge the files, if that is to be done and possible now, and return the certificate.
+    """Purge the files, if requested and possible now, and return the certificate.
 
-    It counts what was erased of the log that the grant covers.
+    Its counts cover the part of the log that the grant covers.
     """
     reason = purge_or_defer(written.whole.engine, at_once=call.purge)
     with core.engine.snapshot() as reader:

@@ -1,4 +1,4 @@
-"""Calls that an import of conversations and an extraction ask: what the log has of them already."""
+"""Calls of imports and extractions: the parts of a conversation that the log has already."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from memoranda.model.operations.graph import Assert, End
 from memoranda.model.operations.memory import Remember, Revise
 
 _DIGEST_BYTES = 32
+"""Bytes of a SHA-256."""
 
 
 class FindSameTranscript(Call[StoredTranscript | None], frozen=True):
@@ -50,7 +51,7 @@ class CommittedItems(msgspec.Struct, frozen=True):
 
 
 class GetCommittedItems(Call[CommittedItems | None], frozen=True):
-    """Read the ids of what a transaction of the caller has written."""
+    """Read the ids of the memories and facts that a transaction of the caller has written."""
 
     needs_primary = True
 
@@ -97,7 +98,7 @@ def _check_digest(digest: object) -> bytes:
 
 
 def get_committed_items(core: Core, grant: Grant, call: GetCommittedItems) -> CommittedItems | None:
-    """Return the ids, or None if there is no such transaction, or none that is covered."""
+    """Return the ids, or None if there is no such transaction that the grant covers."""
     txn_id = check_text("txn_id", call.txn_id, max_bytes=core.limits.txn_id_bytes)
     with core.engine.reading() as reader:
         commit_ts = idempotency.commit_of(reader, txn_id, grant.acting(None))
@@ -113,7 +114,7 @@ def get_committed_items(core: Core, grant: Grant, call: GetCommittedItems) -> Co
 
 
 def _is_covered(grant: Grant, operation: AnyOperation) -> bool:
-    """Say whether a grant covers what an operation wrote: for everybody, or as an agent's own."""
+    """Say whether a grant covers the data that an operation wrote."""
     is_public = isinstance(operation, (Remember, Revise, Assert, End)) and not operation.private
     if is_public:
         return grant.coverage.covers_namespace(operation.namespace)

@@ -308,8 +308,8 @@ def _id_of(
     default.
     """
     subject, relation, object_ = names
-    *when, source = details
-    statement = (subject.key, relation.key, object_.kind, object_.key, *map(str, when))
+    *valid_time, source = details
+    statement = (subject.key, relation.key, object_.kind, object_.key, *map(str, valid_time))
     words = "" if source is None else codec.encode(source).hex()
     as_usual = private is None or (source is None and not private)
     seen_by = () if as_usual else ("private" if private else "namespace",)

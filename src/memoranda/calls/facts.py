@@ -141,8 +141,8 @@ def explain(core: Core, grant: Grant, call: Explain) -> Explanation:
         commit = resolve_as_of(reader, core.clock, call.known_at, "known_at").commit
         explanation = fact_explanation.explain(reader, assertion_id, commit, viewer)
         if explanation is None:
-            when = "" if call.known_at is None else f" at commit {commit}"
-            raise NotFound(f"no assertion {assertion_id!r} stands{when}", field="fact")
+            moment = "" if call.known_at is None else f" at commit {commit}"
+            raise NotFound(f"no assertion {assertion_id!r} stands{moment}", field="fact")
         assertions = tuple(
             replace(assertion, quotes=quotes(reader, assertion.source, commit, viewer))
             for assertion in explanation.assertions

@@ -1,22 +1,23 @@
-"""Grants: what a caller may see and do, as a value that every handler gets.
+"""Grants: the authority of a caller, as a value that every handler gets.
 
-What a grant does not cover looks like what does not exist: the same answer, and the same error in
-the same words. Handlers read through a reader of covered rows (`storage/coverage.py`), so that no
-query, page, count or score can tell the difference.
+Data that a grant does not cover looks as if it did not exist: the answer is the same, and the error
+has the same words. Handlers read through a reader of covered rows (`storage/coverage.py`), so that
+no query, page, count or score can tell the difference.
 
-- *Namespaces* bound where: what is in none of them, nor below one, is not covered.
-- *Agents* bound whose own data: their keys, their part of the log, their notices, what is private
-  to them, and what names them (the directory, cursors). What an agent wrote for everybody in a
-  namespace is covered with the namespace, as every agent there may read it: memories and facts
-  that are not private, shared facts, transcripts, settings.
+- *Namespaces* bound the place: data outside of them and of their children is not covered.
+- *Agents* bound the owners of data: keys, parts of the log, notices, private items, and lists of
+  agents and cursors. Data that every agent of a namespace may read is covered with the namespace,
+  whichever agent wrote it: memories and facts that are not private, shared facts, transcripts,
+  settings.
 - The *actor* is the viewer of every call, whatever agent the call names. Private memories and facts
   are shown to their own agent only, and only if it is covered.
-- What is covered may rest on what is not: links, evidence, sources, superseding memories. That is
-  masked or left out, as a private memory of another agent is. Operations of a covered scope name
-  the ids that they link, and every commit has its number in the whole log.
+- Covered data may rest on data that is not covered, through links, evidence, sources and
+  superseding memories. Such references are masked or left out, as private memories of other agents
+  are. Operations of a covered scope name the ids that they link, and every commit has its number in
+  the whole log.
 - A call about the store as a whole (`reach = "store"`) cannot be restricted: it raises
-  `PermissionDenied` unless the grant covers everything. So does writing where the grant does not
-  reach, in words that say only what the caller said.
+  `PermissionDenied` unless the grant covers everything. So does writing outside the grant; the
+  message repeats only the caller's own words.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Grant(msgspec.Struct, frozen=True):
     """The authority of a caller."""
 
     actor: str | None = None
-    """The agent in whose name the caller acts, and with whose eyes it sees. None: the agent that
-    each call names, as for a host that serves all agents."""
+    """The agent that the caller acts for and whose visibility applies. None: the agent that each
+    call names, as for a host that serves all agents."""
     agents: frozenset[str] | None = None
     """The agents whose own data it may see; None: all."""
     namespaces: frozenset[str] | None = None
@@ -58,7 +59,7 @@ class Grant(msgspec.Struct, frozen=True):
     def check_verb(self, verb: Verb) -> None:
         """Refuse a call that the grant does not allow.
 
-        Which calls there are is no secret, unlike what they would find.
+        The names of calls are no secret, so this error may name the call.
         """
         if verb not in self.verbs:
             raise PermissionDenied(
@@ -82,10 +83,9 @@ class Grant(msgspec.Struct, frozen=True):
     def scope(
         self, namespace: str, agent_id: str, limits: Limits, *, writing: bool = False
     ) -> Scope:
-        """Return a checked scope, in which a reader finds what is covered.
+        """Return a checked scope, in which a reader finds covered data.
 
-        Writing where nothing is covered cannot look like writing nothing, and raises
-        `PermissionDenied`, whether anything exists there or not.
+        A write outside the grant raises `PermissionDenied`, whether or not anything exists there.
         """
         scope = checked_scope(namespace, agent_id, limits, engine=not writing)
         if not writing or self.agents is None is self.namespaces:  # inline: it costs every call
@@ -99,4 +99,4 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 EVERYTHING = Grant()
-"""The authority of whoever opens the file."""
+"""The authority of a program that opens the file itself."""

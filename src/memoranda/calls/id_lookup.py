@@ -45,7 +45,7 @@ _MAX_CANDIDATES = 10
 
 
 class IdMatch(msgspec.Struct, frozen=True):
-    """An id that begins with a prefix, and what it is the id of."""
+    """An id that begins with a prefix, and its kind."""
 
     id: str
     kind: IdKind
@@ -99,11 +99,11 @@ def find(reader: Reader, prefix: str, kinds: Sequence[str], viewer: str) -> str:
             "prefix", f"{short_repr(text)} is too short: give at least {MIN_PREFIX} characters"
         )
     if len(candidates) > 1:
-        listed = [f"\n  {match.kind} {match.id}" for match in candidates[:_MAX_CANDIDATES]]
-        more = "\n  …" if len(candidates) > _MAX_CANDIDATES else ""
+        lines = [f"\n  {match.kind} {match.id}" for match in candidates[:_MAX_CANDIDATES]]
+        ellipsis = "\n  …" if len(candidates) > _MAX_CANDIDATES else ""
         raise InvalidInput(
             "prefix",
-            f"{short_repr(prefix)} is ambiguous, give more characters:{''.join(listed)}{more}",
+            f"{short_repr(prefix)} is ambiguous, give more characters:{''.join(lines)}{ellipsis}",
         )
     return candidates[0].id
 
@@ -115,12 +115,13 @@ def shorten(reader: Reader, ids: Iterable[str], kind: str) -> dict[str, str]:
         raise InvalidInput("kind", f"{kind!r} has no short ids: give one of {', '.join(_RANGES)}")
     result = {}
     for name, before, after in reader.rows(query, ids=json.dumps(list(ids))):
-        shared = max(_shared_length(name, other or "") for other in (before, after))
+        shared = max(_shared_length(name, neighbour or "") for neighbour in (before, after))
         result[str(name)] = str(name)[: max(shared + 1, _MIN_SHORT_ID)].rstrip("-")
     return result
 
 
-def _shared_length(text: str, other: str) -> int:
+def _shared_length(text: str, second: str) -> int:
     """Return the number of characters that two texts share from their beginning on."""
-    pairs = enumerate(zip(text, other, strict=False))
-    return next((number for number, (one, two) in pairs if one != two), min(len(text), len(other)))
+    pairs = enumerate(zip(text, second, strict=False))
+    shortest = min(len(text), len(second))
+    return next((number for number, (left, right) in pairs if left != right), shortest)

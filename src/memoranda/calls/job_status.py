@@ -1,4 +1,4 @@
-"""What a server tells of its scheduled jobs, for one store."""
+"""The status of a server's scheduled jobs, for one store."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
     last_detail: str | None = None
     """What the last run did, or why it failed."""
     failures: int = 0
-    """How many runs have failed since one went well."""
+    """The number of failed runs since the last successful one."""
     next_run_at: datetime

@@ -32,7 +32,7 @@ class Write(WriteCall[Receipt], frozen=True):
     """What the value rests on. A key without a scope is in the scope of the call."""
 
     def plain(self) -> Self:
-        """Return it, if its references are some."""
+        """Return the call with plain references, if it has references."""
         scope = Scope(self.namespace, self.agent_id)
         refs = check_refs("because", self.because, scope, WIDEST)
         for index, ref in enumerate(refs):
@@ -94,7 +94,7 @@ def stage_delete(transaction: OpenTransaction, call: Delete) -> None:
 
 
 def _answer_from_memory(core: Core, _: Write | Delete, written: Written) -> Receipt | None:
-    """Return the receipt, unless others wrote the key as well."""
+    """Return the receipt without a read, unless the batch has other writes of the key."""
     commit = written.committed.result.applied
     return None if commit is None else cached_receipt(core.heads, commit)
 

@@ -1,4 +1,4 @@
-"""Calls that read links between memories, their dependents, and notices of changed evidence."""
+"""Calls that read links between memories, dependents, and notices of changed evidence."""
 
 from __future__ import annotations
 

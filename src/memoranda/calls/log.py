@@ -87,10 +87,10 @@ def timeline_buckets(core: Core, grant: Grant, call: TimelineBuckets) -> list[Ti
 
 
 def cursors(core: Core, grant: Grant, _: Cursors) -> list[tuple[str, int]]:
-    """Return the cursors; under a grant that leaves something out, those of covered agents.
+    """Return the cursors; under a restricted grant, those of covered agents.
 
-    A cursor is of an agent, in whatever namespaces it reads. So an agent counts as covered if the
-    grant names it.
+    A cursor belongs to an agent, whichever namespaces it reads, so it counts as covered if the
+    grant names its agent.
     """
     if grant.covers_everything:
         return list_cursors(core.engine)

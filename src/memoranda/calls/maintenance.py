@@ -93,8 +93,8 @@ def verify_store(
 def _erased_behind(core: Core, size: int | None) -> tuple[str, ...]:
     """Return a warning if commits that an external checkpoint covers were erased after it.
 
-    The remaining fields open the commitments that the checkpoint covers. That the erased ones were
-    erased on request, only later commits attest.
+    The remaining fields open the commitments that the checkpoint covers. Only later commits attest
+    that the other fields were erased on request.
     """
     if size is None:
         return ()
@@ -193,13 +193,13 @@ class _DocumentProgress:
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """How much a store holds, and what deserves a look.
+    """The size of a store, and warnings about it.
 
-    `memories` are those that are neither retracted nor expired, private ones among them, and
-    `open_notices` those that nobody has decided about. `facts` are those that hold or held, and
-    `entities` whatever they are about. The last checkpoint is of `checkpoint_size` commits, the
-    last of which was made at `checkpoint_at`; `signing` is who signs more of them while the store
-    is open, and None if that is off for want of a signer.
+    `memories` counts memories that are neither retracted nor expired, private ones included, and
+    `open_notices` notices without a decision. `facts` counts facts that hold or held, and
+    `entities` the names they are about. The last checkpoint covers `checkpoint_size` commits, up to
+    the time `checkpoint_at`. `signing` is the signer of further checkpoints while the store is
+    open; None: there is no signer.
     """
 
     log_id: str
@@ -218,28 +218,28 @@ class Stats(msgspec.Struct, frozen=True):
     journal_bytes: int
     warnings: tuple[str, ...] = ()
     pending_purge: bool = False
-    """Whether bytes of something that was erased may still be in the files."""
+    """Whether erased bytes may still be in the files."""
     checkpoint_size: int = 0
     checkpoint_at: datetime | None = None
     signing: str | None = None
     index_backlog: int = 0
-    """How many commits are not in the index of words yet; a search looks through these too."""
+    """The number of commits that are not in the full-text index yet; a search scans them."""
     language: str = ENGLISH
-    """The language whose stemmer the index of words goes by."""
+    """The language of the full-text index's stemmer."""
     languages: Mapping[str, str] = {}
     """The languages of namespaces that have their own."""
     embedder: str | None = None
-    """The model that the vectors in the store are of."""
+    """The model that made the stored vectors."""
     vectors: int = 0
     vector_backlog: int = 0
-    """About how many passages have no vector yet, also of those that wait to be indexed: a search
+    """The approximate number of documents without a vector, unindexed ones included; a search
     embeds the newest of them itself."""
     cache_bytes: int = 0
-    """About what the caches of this process hold, of all stores that share the memory budget."""
+    """The approximate size of this process's caches, of all stores that share the memory budget."""
     cache_limit: int = 0
-    """The memory budget: what they may hold."""
+    """The memory budget: the upper bound of that size."""
     cache_evictions: int = 0
-    """How many cached entries were dropped to make room for others."""
+    """The number of cached entries that were dropped to make room."""
     jobs: tuple[JobStatus, ...] = ()
     """The scheduled jobs of the server that has the store open, with their last and next runs."""
 
@@ -362,7 +362,7 @@ class RebuildViews(Call[Rebuild], frozen=True):
 
 
 class Reindex(Call[Reindexed], frozen=True):
-    """Fill the indexes of words and of vectors, and set the language of words."""
+    """Bring the full-text index and the vectors up to date, and set the language of the index."""
 
     verb = "admin"
     reach = "store"

@@ -1,7 +1,7 @@
 """Calls that make, change and configure memories.
 
-A field that is UNSET was not given: a memory that has the title keeps its own, and a new one gets
-the default.
+An UNSET field was not given: an existing memory with the title keeps its value, and a new memory
+gets the default.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Reflect(Remember, frozen=True):
 
 
 class UpdateMemory(WriteCall[Memory], frozen=True):
-    """Change fields of a memory; what is not given stays."""
+    """Change fields of a memory; other fields keep their values."""
 
     reach = "id"
 
@@ -199,7 +199,7 @@ def _stage_memory(
     """Stage a memory with its citation and its links, all or nothing, and return its id.
 
     The citation and the links name the new id, which a retry under the same `txn_id` gives out
-    again. The commit replaces it if another memory has the title by then.
+    again. If another memory has the title at the commit, its id replaces the new one.
     """
     scope, limits = transaction.owner(call.namespace, call.agent_id), transaction.limits
     checked, blobs = check_content(call.content, limits)

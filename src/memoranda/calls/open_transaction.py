@@ -1,4 +1,4 @@
-"""Open transactions: what a caller has staged, what the transaction sees of it, and who stages it.
+"""Open transactions: staged requests, and the lookups that staging needs.
 
 Staging checks the arguments of a call and turns them into requests. It needs little of the store:
 the id of a memory by its title, the words of a transcript, the time of a memory's event. A client
@@ -37,7 +37,7 @@ from memoranda.storage.port import Reader
 
 
 class Lookups(Protocol):
-    """What staging has to know of the store."""
+    """The store's data that staging needs."""
 
     def find_title(self, key: TitleKey, /) -> str | None:
         """Return the id of the memory that has a title, as the transaction sees it."""
@@ -52,7 +52,7 @@ class Lookups(Protocol):
         ...
 
     def event_time(self, memory: MemoryRef, asker: Scope, /) -> int | None:
-        """Return when the event of a memory took place; None if that is not known."""
+        """Return the time of a memory's event; None if it is not known."""
         ...
 
 
@@ -71,13 +71,14 @@ class OpenTransaction:
         self.grant = grant
         self.limits = limits
         self.item_ids: list[str | None] = []
-        """The id that each call of a commit has made, if it made one."""
+        """The id of the item that each call of a commit has made; None if it made none."""
         self.title: TitleKey | None = None
         """The title that was staged last; only the commit decides which memory has it."""
         self.is_staged_again = False
-        """Whether a client has staged the same calls before, at times that are over now."""
+        """Whether a client has staged the same calls before, so that their times are in the
+        past."""
         self.stagings: object = None
-        """What a carrier is staging in other threads; only an asynchronous one does."""
+        """The calls that an asynchronous carrier is staging in other threads."""
         self._ids = ids
         self._lookups = lookups
         self._keys: PendingState | None = None
@@ -166,7 +167,7 @@ class OpenTransaction:
         self._words = (transcript_id, text)
 
     def note_staged(self, call: WriteCall[Any]) -> None:
-        """Learn that a call is staged: a client sends it again with the commit."""
+        """Note that a call is staged. A client sends staged calls again with the commit."""
 
     # What staging looks up.
 

@@ -1,7 +1,7 @@
-"""Arguments as plain data, as a caller gives them and a call has them.
+"""Conversion of a caller's arguments to the plain data of a call.
 
-A record stands for its reference, a generator for its items, a length of time for its seconds. What
-is none of these stays as it is: the handler names it in its error.
+A record stands for its reference, a generator for its items, a length of time for its seconds. Any
+other value stays as it is, and the handler refuses it by name.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def plain_memory_fields(
 def with_own_data(call: AnyWrite, limits: Limits) -> AnyWrite:
     """Return a call that stays as it is when its caller changes a list or a document in it.
 
-    What is nested deeper than a document may be stays the caller's; the handler refuses it.
+    A part that is nested too deeply is not copied; the handler refuses it.
     """
     changes: dict[str, Any] = {}
     for name in call.__struct_fields__:

@@ -53,14 +53,14 @@ class Recall(_Search[list[Hit]], frozen=True, kw_only=True):
 
 
 class ExplainRecall(_Search[RecallExplanation], frozen=True, kw_only=True):
-    """Find the best hits for a query, and say what was found and dropped on the way."""
+    """Find the best hits for a query, and list the dropped candidates with the reasons."""
 
     k: int = 10
     include_superseded: bool = False
 
 
 class RecallContext(_Search[str], frozen=True, kw_only=True):
-    """Find what answers a query, as text for a prompt."""
+    """Find the best hits for a query, as text for a prompt."""
 
     k: int = 50
     budget: int = 2000
@@ -73,12 +73,12 @@ def recall(core: Core, grant: Grant, call: Recall) -> list[Hit]:
 
 
 def explain_recall(core: Core, grant: Grant, call: ExplainRecall) -> RecallExplanation:
-    """Return the hits, and what was dropped."""
+    """Return the hits and the dropped candidates."""
     return _search(core, _request(core, grant, call), explanation.explain)
 
 
 def recall_context(core: Core, grant: Grant, call: RecallContext) -> str:
-    """Return the text; each hit is a line with its date, and lines below say where it is from."""
+    """Return the text: a line for each hit with its date, and below it lines with its sources."""
     budget = prompt.check_budget(call.budget)
 
     def render(

@@ -82,7 +82,7 @@ def handle(
     progress: Progress | None = None,
     signing: TransactionSigner | None = None,
 ) -> Answer:
-    """Return what the handler of a call answers, or the pages of a long answer.
+    """Return the handler's answer, or the pages of a long answer.
 
     A call that the grant does not allow raises `PermissionDenied`. A handler reads the store as
     far as the grant covers it.
@@ -113,8 +113,8 @@ def stage_write(
 ) -> StagedWrite[Answer]:
     """Check a call that writes, and return it staged: it can be committed, and then answered.
 
-    `signing` signs the commit; a client that signs what it sends has signed the call instead.
-    `is_named`: whether its caller chose the `txn_id`, as `StagedWrite` explains.
+    `signing` signs the commit, unless the client has signed the call itself. `is_named`: whether
+    the caller chose the `txn_id`, as `StagedWrite` explains.
     """
     if call.verb not in grant.verbs:
         grant.check_verb(call.verb)
@@ -129,11 +129,11 @@ def stage_write(
 
 
 def may_read_to_stage(grant: Grant, call: WriteCall[Any]) -> bool:
-    """Say whether staging a write may read the store, or take long: an event loop leaves it then.
+    """Say whether staging a write may read the store or take long: not for an event loop.
 
     A write that gives out ids derives them from its `txn_id`, if it has one, and looks that up.
-    Under a grant that leaves something out, what a write names is looked for. A signature takes a
-    while to check, and if it is wrong, the log records that.
+    Under a restricted grant, the items that a write names are looked up. A signature takes a while
+    to check, and if it is wrong, the log records that.
     """
     if call.looks_up or call.lane != "short" or call.signature is not None:
         return True

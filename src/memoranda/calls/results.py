@@ -58,7 +58,7 @@ class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[Skipped, ...] = ()
     """Items that were not stored, with the reasons; only the call that extracted has them."""
     already: bool = False
-    """Whether all parts were extracted before, and nothing was written now."""
+    """Whether all parts were extracted before, so that nothing was written now."""
     commit_ts: int
     """The last commit of its parts, from now or from before; if there is none, the last commit of
     the log."""

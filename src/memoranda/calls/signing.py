@@ -1,4 +1,4 @@
-"""Signed calls: an agent's client signs what it sends, and the store checks it before it commits.
+"""Signed calls: an agent's client signs a call, and the store checks it before the commit.
 
 The signature covers the call in its canonical encoding (`calls/call_encoding.py`), the log, the
 txn_id and the agent (`log/commit/request_signature.py`). The key is trusted by the same rules as
@@ -64,7 +64,7 @@ def check_can_sign(call: Call[Any], signing: TransactionSigner | None) -> None:
 def check_signature(core: Core, actor: str, call: WriteCall[Any]) -> SignedRequest:
     """Return the signature of a call, if the agent that acts has signed the call for this log.
 
-    A wrong one raises `PermissionDenied`, and the log records that.
+    An invalid signature raises `PermissionDenied`, and the log records the refusal.
     """
     signature = _checked(call.signature)
     txn_id = check_text("txn_id", call.txn_id, max_bytes=core.limits.txn_id_bytes)
@@ -73,8 +73,8 @@ def check_signature(core: Core, actor: str, call: WriteCall[Any]) -> SignedReque
     digest = request_signature.digest_of(signature.salt, public.name, _signed_bytes(call))
     message = request_signature.message(core.log_id, txn_id, actor, digest)
     if signature.log_id != core.log_id:
-        other = short_repr(signature.log_id)
-        _refuse(core, actor, public, f"is for log {other}, and this is {core.log_id}")
+        signed_log = short_repr(signature.log_id)
+        _refuse(core, actor, public, f"is for log {signed_log}, and this is {core.log_id}")
     if not keys.verify(public.key, message, signature.signature):
         _refuse(core, actor, public, f"is not of this call under txn_id {txn_id!r}")
     claim = TrustRequest(public.name, public.key, actor)
@@ -102,7 +102,7 @@ def _check_bytes(part: str, value: object, size: int) -> None:
 
 
 def _refuse(core: Core, actor: str, key: PublicKey, problem: str) -> NoReturn:
-    """Raise, after the log has recorded by which key the request was to be signed."""
+    """Record the claimed key in the log, then raise."""
     error = PermissionDenied(
         f"the signature of this request, by {key.text} for agent {actor!r}, {problem}: sign the "
         "call as it is sent, to the log that it is sent to, for the agent that the caller acts for"

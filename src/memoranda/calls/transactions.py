@@ -1,7 +1,7 @@
 """Transactions as data: begin one, read inside it, and commit it.
 
-A client stages calls, and sends them with the commit; the store stages them anew with its own
-checks, and decides. Nothing is kept between two calls. Ids derive from the `txn_id`, so both sides
+A client stages calls and sends them with the commit. The store stages them again with its own
+checks, and decides. It keeps nothing between two calls. Ids derive from the `txn_id`, so both sides
 agree on them, and a commit that is sent again has one effect.
 """
 
@@ -46,7 +46,7 @@ PlainRead = dict[str, Any]
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """Where a transaction begins, and what its caller needs to stage it."""
+    """The beginning of a transaction, and the values that its caller needs for staging."""
 
     txn_id: str
     actor: str
@@ -94,7 +94,7 @@ class Commit(WriteCall[CommittedTransaction], frozen=True):
     is_named: bool = True
     """Whether its caller chose the `txn_id`: then it is recorded, also if it changes nothing."""
     reads: tuple[PlainRead, ...] = ()
-    """What it has read: if an answer has changed since, it is a conflict."""
+    """The tracked reads: if the answer of one has changed, the commit is a conflict."""
     timeout: float = TIMEOUT
     """Seconds from here until it is decided."""
 
@@ -109,7 +109,7 @@ class Commit(WriteCall[CommittedTransaction], frozen=True):
 
 
 class AnsweredWithin(msgspec.Struct, frozen=True):
-    """The answer of a read inside a transaction, and what it has read."""
+    """The answer of a read inside a transaction, and the tracked reads."""
 
     answer: Any
     reads: tuple[PlainRead, ...]
@@ -223,7 +223,7 @@ def open_commit(core: Core, grant: Grant, signing: Signing | None, call: Commit)
 
 
 def _covered_read(core: Core, grant: Grant, read: msgspec.Struct) -> msgspec.Struct | None:
-    """Return a read as far as the caller may see what it is of; None: that never changes."""
+    """Return a tracked read of data that the caller may see; None if its answer never changes."""
     if grant.covers_everything:
         return read
     coverage = grant.coverage
@@ -318,7 +318,7 @@ _READ_TYPES: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
 
 
 def plain_reads(transaction: OpenTransaction) -> tuple[PlainRead, ...]:
-    """Return what a transaction has read so far."""
+    """Return the tracked reads of a transaction as plain data."""
     return tuple(
         {"read": type(read).__name__, **msgspec.to_builtins(read)}
         for read in transaction.draft.reads

@@ -1,4 +1,6 @@
-"""Reads inside a transaction: as of its beginning, with what is staged on top, and tracked.
+"""Reads inside a transaction: as of its beginning, with its staged changes on top.
+
+They are tracked.
 
 They are the calls of reads outside a transaction. The moment is the transaction's own, so a call
 that names another is refused.
@@ -66,7 +68,7 @@ class FindTitle(Call[str | None], frozen=True):
 
 
 class FindEventTime(Call[int | None], frozen=True):
-    """Find when the event of a memory took place, in microseconds; also of an expired one."""
+    """Find the time of a memory's event in microseconds, also of an expired memory."""
 
     reach = "id"
 

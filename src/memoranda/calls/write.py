@@ -1,7 +1,7 @@
 """Writes: how a call that writes is staged, committed and answered.
 
 A handler of a write has two parts. `stage` checks the arguments and stages requests, alone or in a
-transaction with others. Once they are committed, `answer` says what they did. Between the two, a
+transaction with others. Once they are committed, `answer` returns their effect. Between the two, a
 carrier commits: in this thread, or without keeping an event loop waiting.
 """
 
@@ -38,15 +38,15 @@ from memoranda.model.refs import MemoryRef
 
 Answer = TypeVar("Answer")
 Chained: TypeAlias = LinkCycle | ReflectionTooDeep
-"""An error about a chain of links, which may lead through what the caller may not see."""
+"""An error about a chain of links, which may include memories that the caller may not see."""
 
 
 class WriteHandler(msgspec.Struct, frozen=True):
     """The functions that serve one kind of write."""
 
     stage: Callable[[OpenTransaction, Any], str | None] | None
-    """`stage(transaction, call)` stages it, and returns the id of what it makes, if it has one.
-    None: it goes into no transaction."""
+    """`stage(transaction, call)` stages the call, and returns the id of the new item, if any. None:
+    the call cannot be part of a transaction."""
     answer: Callable[[Core, Any, Written], Any]
     """`answer(core, call, written)` answers it, once it is committed alone."""
     request: Callable[[Grant, Any, Limits], msgspec.Struct | None] | None = None
@@ -55,12 +55,12 @@ class WriteHandler(msgspec.Struct, frozen=True):
     arguments: Mapping[str, str] = {}
     """Field of that request -> the caller's argument, where they differ, for errors."""
     answer_from_memory: Callable[[Core, Any, Written], Any] | None = None
-    """Answers without a read, as far as what was just committed is enough; else returns None."""
+    """Answers without a read, if the committed operations are enough; otherwise returns None."""
     open: Callable[[Core, Grant, Signing | None, Any], OpenTransaction] | None = None
-    """Opens the transaction of a call that says itself where it begins."""
+    """Opens the transaction of a call that brings its own beginning."""
     search: Callable[[Core, Core, Grant, Any], tuple[Forget, LogSearch]] | None = None
-    """`search(core, covered, grant, call)` returns the request of an erasure, and what it found in
-    the log before. The target is among what is covered; what names it may not be."""
+    """`search(core, covered, grant, call)` returns the request of an erasure, and the result of the
+    search before it. The target is covered; operations that name the target may not be."""
 
 
 Writes: TypeAlias = Mapping[type[WriteCall[Any]], WriteHandler]
@@ -68,14 +68,13 @@ Writes: TypeAlias = Mapping[type[WriteCall[Any]], WriteHandler]
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A write that is committed, and what staging it told."""
+    """A committed write, and the result of staging it."""
 
     committed: Committed
     whole: Core
-    """The store, whatever the caller's grant covers of it; answers are read from what is covered.
-    """
+    """The whole store, regardless of the grant; answers are read from its covered part."""
     item_id: str | None = None
-    """The id of what it made, if it has one."""
+    """The id of the new item, if there is one."""
     transaction: OpenTransaction | None = None
     """The transaction that it was staged in; None if it needed none."""
 
@@ -83,13 +82,14 @@ class Written(msgspec.Struct, frozen=True):
 class StagedWrite(Generic[Answer]):
     """A write of its own that is staged, and not committed yet.
 
-    `covered` is the store as far as the caller's grant covers it: what staging looks up, and what
-    the answer reads. The commit decides on the whole store; so what a request names is looked for
-    among what is covered before. Ids and scopes do not change, so nothing can come between.
+    `covered` is the part of the store that the caller's grant covers. Staging and the answer read
+    only that part. The commit decides on the whole store, so every item that a request names is
+    first looked up in the covered part. Ids and scopes never change, so the result stays valid
+    until the commit.
 
-    `is_named` says whether its caller chose the `txn_id`, and may send the call again whenever it
-    likes: then it is recorded, also if it changes nothing. A client that lost a connection sends
-    its calls again at once, under ids of its own; those are not recorded for nothing.
+    `is_named` says whether the caller chose the `txn_id`, so that it may repeat the call at any
+    time. Such a call is recorded even if it changes nothing. A client that repeats a call after a
+    lost connection uses an id of its own, which is recorded only with a change.
     """
 
     def __init__(
@@ -159,13 +159,13 @@ class StagedWrite(Generic[Answer]):
         return renamed(error, self._handler.arguments)
 
     def masked(self, error: Chained) -> Chained:
-        """Return an error about chains of links without what is not covered on the way."""
+        """Return an error about a chain of links, without the memories that are not covered."""
         if self._covered is self._core:
             return error
         return mask_chain(self._covered, error)
 
     def written(self, result: CommitResult) -> Written:
-        """Return what is committed."""
+        """Return the committed write."""
         request = self.request
         viewer = self._grant.acting(getattr(self._call, "agent_id", None))
         committed = Committed(result, request.txn_id, request.actor, viewer)
@@ -180,7 +180,10 @@ class StagedWrite(Generic[Answer]):
         return quick
 
     def answer(self, result: CommitResult) -> Answer:
-        """Return the answer. An error is not retryable: the write would be committed twice."""
+        """Return the answer.
+
+        Its errors are not retryable, since a retry would commit the write twice.
+        """
         try:
             answer: Answer = self._handler.answer(self._covered, self._call, self.written(result))
         except MemorandaError as error:
@@ -198,7 +201,8 @@ def missing_in(covered: Core, request: Request) -> NotFound | None:
 def is_retry(core: Core, grant: Grant, txn_id: str | None) -> bool:
     """Say whether the log has a transaction of the caller's that did something covered.
 
-    What it named may be gone since, by its own doing. An erasure does not say where it was done.
+    The items that it named may be gone since, by that very transaction. An erasure does not record
+    the scope it was made in.
     """
     if txn_id is None:
         return False
@@ -214,7 +218,7 @@ def is_retry(core: Core, grant: Grant, txn_id: str | None) -> bool:
 
 
 def mask_chain(covered: Core, error: Chained) -> Chained:
-    """Return the error of a chain of links that tells of what is covered only."""
+    """Return the error of a chain of links with its covered memories only."""
     with covered.engine.snapshot() as reader:
         assert reader.coverage is not None, "the store is covered in part"
         if isinstance(error, LinkCycle):
@@ -239,17 +243,19 @@ class StagedTransaction:
         return self._draft.named_by_caller(error)
 
     def masked(self, error: Chained) -> Chained:
-        """Return an error about chains of links: whoever stages in process may see all of it."""
+        """Return the error as it is: a caller in this process may see all memories of a chain."""
         return error
 
 
-def receipts(done: Outcome, *kinds: type[AnyOperation]) -> Callable[[Core, Any, Written], Receipt]:
+def receipts(
+    outcome: Outcome, *kinds: type[AnyOperation]
+) -> Callable[[Core, Any, Written], Receipt]:
     """Return an answer that is a receipt: unchanged if no operation of these kinds was written."""
 
     def answer(core: Core, _: WriteCall[Receipt], written: Written) -> Receipt:
         committed = written.committed
         with core.engine.reading() as reader:
             has_effect = any(isinstance(part, kinds) for part in committed.own_operations(reader))
-            return Receipt(**committed.answer(reader, done if has_effect else "unchanged"))
+            return Receipt(**committed.answer(reader, outcome if has_effect else "unchanged"))
 
     return answer

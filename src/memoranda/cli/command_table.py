@@ -1,6 +1,6 @@
 """The commands, their modules and their short help: what `memoranda --help` prints.
 
-This module imports nothing, so that help, the version and completion of command names need neither
+This module imports nothing. So help, the version and the completion of command names need neither
 `click` nor a command's module. Tests compare every short help with the command's own.
 """
 

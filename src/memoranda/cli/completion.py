@@ -1,8 +1,8 @@
 """Shell completion of the names and ids that a store holds.
 
-Each function is a `shell_complete` of click. It opens the store of the command line for reading and
-offers nothing if there is none, or if it cannot be read now. Neither a message nor a traceback
-appears: it would stand in the line that the user types.
+Each function is a `shell_complete` of click. It opens the store of the command line for reading,
+and offers nothing if the store is missing or unreadable. It prints neither a message nor a
+traceback, which would appear in the line that the user types.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 Lookup = Callable[["Store", str], Iterable[str]]
 
 MAX_CANDIDATES = 50
+"""Candidates that a shell is offered: more fill the screen."""
 _MAX_SCAN = 2000
 """Agents or namespaces that are read to find those with a prefix: there is no query for it."""
 _LOCK_WAIT_MS = 200
-"""How long a user who pressed Tab waits for a store that another process has locked."""
+"""Milliseconds that completion waits for a store that another process has locked."""
 _SHELL_SAFE = re.compile(r"[\w+/.,:@%=][\w+/.,:@%=-]*")
 """Names that a shell takes as they are.
 

@@ -23,8 +23,11 @@ FAILED = report_of(MemorandaError).exit_code
 DAMAGED = report_of(Corruption).exit_code
 NOT_FOUND = report_of(NotFound).exit_code
 UNPROVEN = 6
+"""The log holds, but an older version left parts of it that no hash covers."""
 INTERRUPTED = 130
+"""As shells report a process that SIGINT ended: 128 + 2."""
 OUTPUT_CLOSED = 141
+"""As shells report a process that SIGPIPE ended: 128 + 13."""
 
 
 def exit_code(error: MemorandaError) -> int:

@@ -1,4 +1,4 @@
-"""Ids that a user gives by their first characters; the store finds the rest."""
+"""Abbreviated ids on the command line; the store completes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def full_id(store: Store, text: str, *kinds: str) -> str:
-    """Return the id that begins with a text; an empty text is left to the call that takes it."""
+    """Return the id that begins with a text; an empty text is returned as it is."""
     if not text:
         return text
     meta = click.get_current_context().meta

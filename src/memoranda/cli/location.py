@@ -1,4 +1,4 @@
-"""Where the store is that a command opens, and the file with its settings."""
+"""The locations of the store that a command opens and of the settings file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CONFIG_NAME = "config.toml"
 
 
 def default_path() -> Path:
-    """Return the path of the store of a user who names none."""
+    """Return the default path of the store, if the user names none."""
     from platformdirs import user_data_path
 
     return user_data_path("memoranda") / "store.db"
@@ -20,14 +20,14 @@ def location_of(db: str | None) -> str:
 
 
 def default_config() -> Path:
-    """Return where the settings are of a user who names no file."""
+    """Return the default path of the settings file."""
     from platformdirs import user_config_path
 
     return user_config_path("memoranda") / CONFIG_NAME
 
 
 def config_file(name: str | None) -> Path | None:
-    """Return the file with the settings: the one that was named, or the user's if it is there."""
+    """Return the settings file: the named one, or the default one if it exists."""
     if name:
         return Path(name)
     path = default_config()

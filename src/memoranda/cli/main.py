@@ -192,8 +192,8 @@ def _unknown_command(name: str) -> str:
     """Return a message that suggests the command with the same meaning, or similar names."""
     from difflib import get_close_matches
 
-    meant = SYNONYMS.get(name.lower())
-    names = [meant] if meant else get_close_matches(name.lower(), COMMANDS)
+    synonym = SYNONYMS.get(name.lower())
+    names = [synonym] if synonym else get_close_matches(name.lower(), COMMANDS)
     if not names:
         return f"No such command {name!r}. `memoranda --help` lists the commands."
     return f"No such command {name!r}. Did you mean {' or '.join(map(repr, names))}?"

@@ -242,7 +242,7 @@ def takes_target(command: Command) -> Command:
 
 
 def takes_namespace(command: Command) -> Command:
-    """Give a command the options of a `Target` but `--agent`, which would change nothing."""
+    """Give a command the options of a `Target` without `--agent`, which would have no effect."""
     return _with_target(command, "db", "token", "namespace", "json")
 
 
@@ -277,12 +277,12 @@ def with_url(target: Target, url: str | None) -> Target:
 
 
 def is_given(option: str) -> bool:
-    """Say whether an option of the command that runs was given on the command line."""
+    """Say whether an option of the running command was given on the command line."""
     return source_of(option) is ParameterSource.COMMANDLINE
 
 
 def source_of(option: str) -> ParameterSource:
-    """Return where an option of the command that runs has its value from."""
+    """Return the source of an option's value in the running command."""
     return click.get_current_context().get_parameter_source(option) or ParameterSource.DEFAULT
 
 

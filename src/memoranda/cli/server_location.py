@@ -1,4 +1,4 @@
-"""Which server a command is about: the folder or the database of its stores, or its only file."""
+"""The location of a server's stores: a folder, a database, or a single file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RANKS = {
     ParameterSource.ENVIRONMENT: 2,
     ParameterSource.DEFAULT_MAP: 1,
 }
-"""Flags go before the environment, and that before the file."""
+"""Sources by precedence: flags, the environment, the file."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,10 @@ class ServerLocation:
             from memoranda.server.database_catalog import DatabaseCatalog
             from memoranda.storage.postgres.database_url import parse_database
 
-            with closing(DatabaseCatalog(parse_database("stores", self.database), address)) as many:
-                yield many
+            with closing(
+                DatabaseCatalog(parse_database("stores", self.database), address)
+            ) as catalog:
+                yield catalog
         else:
             raise InvalidInput("stores", "is missing: name the folder, or set MEMORANDA_STORES")
 
@@ -162,7 +164,7 @@ def takes_stores(command: Command) -> Command:
 
 
 def _location(stores: str | None, db: str | None) -> ServerLocation:
-    """Return the folder or the file: whichever has the stronger source, or else the folder."""
+    """Return the folder or the file: the one with the stronger source, else the folder."""
     from memoranda.storage.postgres.database_url import is_database_url, parse_database_url
     from memoranda.storage.store_url import file_of
 

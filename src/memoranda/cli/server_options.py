@@ -25,10 +25,10 @@ _JOBS = "jobs."
 
 
 class ServerOption(SettingOption):
-    """An option whose help and default are those of the schema, which is imported when needed."""
+    """An option with the help and the default of the schema, which is imported when needed."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the flag, and what the schema says of it."""
+        """Return the flag, and its description in the schema."""
         from memoranda.cli.configuration.settings import all_settings
 
         setting = all_settings()[self.setting]

@@ -153,9 +153,12 @@ def is_day_first(
     first = None
     for header in headers:
         if header.ambiguous_date is not None and header.stamp is not None:
-            one, two = int(header.stamp["one"] or 0), int(header.stamp["two"] or 0)
-            if one > 12 or two > 12:
-                return one > 12
+            first_number, second_number = (
+                int(header.stamp["one"] or 0),
+                int(header.stamp["two"] or 0),
+            )
+            if first_number > 12 or second_number > 12:
+                return first_number > 12
         first = first or (header if header.has_date else None)
     if started_at is None or first is None or first.ambiguous_date is None:
         return None
@@ -189,9 +192,11 @@ def header_time(header: MessageHeader, *, day_first: bool | None) -> datetime | 
 def _day(stamp: dict[str, str | None], *, day_first: bool | None) -> str | None:
     if stamp["year"]:
         return f"{stamp['year']}-{stamp['month']}-{stamp['day']}"
-    one, two, years = stamp["one"], stamp["two"], stamp["years"]
-    if not (one and two and years) or (day_first is None and int(one) != int(two)):
+    first_number, second_number, years = stamp["one"], stamp["two"], stamp["years"]
+    if not (first_number and second_number and years) or (
+        day_first is None and int(first_number) != int(second_number)
+    ):
         return None
-    day, month = (one, two) if day_first else (two, one)
+    day, month = (first_number, second_number) if day_first else (second_number, first_number)
     year = years if len(years) == 4 else f"20{years}"
     return f"{year}-{int(month):02}-{int(day):02}"

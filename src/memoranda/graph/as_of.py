@@ -296,11 +296,11 @@ def hidden_sources(
     reader: Reader, sources: Iterable[Evidence | None], viewer: str | None
 ) -> set[Evidence]:
     """Return the sources that are private memories of other agents, or that are not covered."""
-    named = [source for source in sources if source is not None]
-    if not named or (viewer is None and reader.coverage is None):
+    references = [source for source in sources if source is not None]
+    if not references or (viewer is None and reader.coverage is None):
         return set()
-    hidden = hidden_refs(reader, named, viewer)
-    return {source for source in named if source in hidden}
+    hidden = hidden_refs(reader, references, viewer)
+    return {source for source in references if source in hidden}
 
 
 def coalesce(beliefs: Iterable[Belief]) -> list[Belief]:

@@ -165,6 +165,7 @@ _MAX_DIGITS = 640
 It is the smallest value that `sys.set_int_max_str_digits` accepts.
 """
 _TOO_LARGE = 10**_MAX_DIGITS
+"""The smallest integer with more digits than that."""
 
 Value = str | int | float | bool | date | datetime
 

@@ -80,9 +80,9 @@ class _BestPairs:
             limit=None,
         )
         for _, score, index in matches:
-            one, two = label.entity, candidates[index].entity
-            if one != two:
-                pair = (min(one, two), max(one, two))
+            entity, candidate = label.entity, candidates[index].entity
+            if entity != candidate:
+                pair = (min(entity, candidate), max(entity, candidate))
                 self._pairs[pair] = max(score, self._pairs.get(pair, 0.0))
         if len(self._pairs) > self._limit + _EXTRA_PAIRS:
             self._pairs = dict(self._ranked()[: self._limit])
@@ -91,14 +91,14 @@ class _BestPairs:
     def suggestions(self) -> list[MergeSuggestion]:
         """Return the pairs, the most similar first, then by name."""
         return [
-            MergeSuggestion(self._entities[one].name, self._entities[two].name, score)
-            for (one, two), score in self._ranked()[: self._limit]
+            MergeSuggestion(self._entities[entity].name, self._entities[candidate].name, score)
+            for (entity, candidate), score in self._ranked()[: self._limit]
         ]
 
     def _ranked(self) -> list[tuple[tuple[int, int], float]]:
         def rank(item: tuple[tuple[int, int], float]) -> tuple[float, str, str]:
-            (one, two), score = item
-            return -score, self._entities[one].key, self._entities[two].key
+            (entity, candidate), score = item
+            return -score, self._entities[entity].key, self._entities[candidate].key
 
         return sorted(self._pairs.items(), key=rank)
 

@@ -161,7 +161,11 @@ class FactPages(ResumablePages[Fact]):
         query = self._queries[-1]
         if query.all_agents:
             queries = _by_agent(reader, query)[::-1]
-            self._queries = [one for one in queries if one.scope.agent_id >= self._first_agent]
+            self._queries = [
+                agent_query
+                for agent_query in queries
+                if agent_query.scope.agent_id >= self._first_agent
+            ]
             if not self._queries or self._queries[-1].scope.agent_id != self._first_agent:
                 self._after = 0
             return []

@@ -498,8 +498,8 @@ def _withdraw(
             timelines.on_change(timeline_id, change)
     if is_small:
         standing = sorted((decode_statement(row) for row in rows if row[6] == OPEN_END), key=_point)
-        gone = {withdrawal.statement.point for withdrawal in withdrawals}
-        remaining = [statement for statement in standing if statement.point not in gone]
+        withdrawn = {withdrawal.statement.point for withdrawal in withdrawals}
+        remaining = [statement for statement in standing if statement.point not in withdrawn]
         change = TimelineChange(
             derive_intervals(standing, single=single), derive_intervals(remaining, single=single)
         )

@@ -238,6 +238,7 @@ def hashed_bytes_of_version_2(
 OpenedEvent = tuple[Row, Envelope, tuple[AnyOperation, ...]]
 """A stored event's columns in the order of `SealedEvent`, its envelope and operations."""
 FIRST_VERSION, SECOND_VERSION = 1, 2
+"""The chain versions: one leaf hash for each operation, and one commitment for each field."""
 _ARRAY_OF_ONE = 0x91
 """The msgpack header of an array of one: the operation of such an event begins right behind it."""
 _ONE_OPERATION = bytes([_ARRAY_OF_ONE])

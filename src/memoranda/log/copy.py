@@ -1,9 +1,9 @@
 """Copies of a log in another database, page by page, with its views.
 
-After each page the target is a whole store that ends at an earlier commit. So a copy that was
-interrupted goes on where it ended, and one that is complete is brought up to date, by copying
-again. No snapshot is held between two pages; the last one covers what is left, and what was erased
-from pages that were copied before.
+After each page the target is a whole store that ends at an earlier commit. So copying again
+continues an interrupted copy, and brings a complete one up to date. No snapshot is held between two
+pages. The last snapshot covers the remaining events, and the erasures in pages that were copied
+before.
 """
 
 from __future__ import annotations

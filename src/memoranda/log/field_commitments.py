@@ -47,7 +47,9 @@ from memoranda.model.operations.redacted import (
 )
 
 SALT_SIZE = 16
+"""Bytes: 128 bits, which nobody can guess."""
 HASH_SIZE = 32
+"""Bytes of a SHA-256."""
 SCOPE_SALTS = 2 * SALT_SIZE
 """Bytes of the two salts of a scope: of its namespace and of its agent."""
 _NAMESPACE, _AGENT, _SLOT, _ITEM, _LIST = (bytes([number]) for number in range(6, 11))

@@ -1,4 +1,4 @@
-"""Refreshing: the views that another version wrote, rebuilt beside the rows that are being read.
+"""Refreshing: views that another version wrote are rebuilt beside the rows in use.
 
 The new rows are built in a database of their own, in a work folder beside the store, page by page
 and without a lock: meanwhile others read the old rows, and commit. Then one transaction empties the
@@ -37,7 +37,7 @@ _FILE = "refreshed-views.db"
 
 
 class _Overtaken(Exception):
-    """Somebody has changed what the rows beside were built from, or refreshed the views."""
+    """Another process has changed the events behind the new rows, or refreshed the views."""
 
 
 def refresh_views(
@@ -127,10 +127,10 @@ class _Draft:
         """Names and values in `meta` that the views have set."""
 
     def build(self, progress: Progress | None) -> None:
-        """Apply the log, round after round, until what is left no longer gets shorter."""
-        rest, head = math.inf, self._begin
-        while 0 < head - self._last.commit_ts < rest:
-            rest = head - self._last.commit_ts
+        """Apply the log in rounds, until the number of missing commits no longer falls."""
+        missing_commits, head = math.inf, self._begin
+        while 0 < head - self._last.commit_ts < missing_commits:
+            missing_commits = head - self._last.commit_ts
             while self._add_page(head, progress):
                 pass
             head = self._head()

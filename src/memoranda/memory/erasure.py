@@ -48,21 +48,21 @@ from memoranda.storage.port import Reader, Row, WriteBuffer, Writer
 def expired_targets(reader: Reader, sweep: Target, spared: Set[str]) -> list[Target]:
     """Return the targets that may go, in a namespace and those below it, except `spared` ids."""
     assert sweep.due is not None, "a sweep has a cut-off"
-    where: dict[str, Any] = {
+    namespace_range: dict[str, Any] = {
         "namespace": sweep.name,
         "children": f"{sweep.name}/" if sweep.name else "",
         "end": f"{sweep.name}0" if sweep.name else AFTER_ALL_NAMES,
         "spared": sorted(spared),
     }
     due = sweep.due
-    rows = reader.rows("sweep_memories", **where, before=due.before)
+    rows = reader.rows("sweep_memories", **namespace_range, before=due.before)
     memories = [memory_id for (memory_id,) in rows]
     return [
         *(Target(MEMORY, memory_id) for memory_id in memories),
         *(
             Target(TRANSCRIPT, transcript_id)
             for (transcript_id,) in reader.rows(
-                "sweep_transcripts", **where, swept_ids=memories, now=due.now
+                "sweep_transcripts", **namespace_range, swept_ids=memories, now=due.now
             )
         ),
     ]

@@ -60,14 +60,14 @@ def plain_messages(field: str, messages: object, limits: Limits) -> list[Documen
     return plain
 
 
-def plain_message(where: str, message: object, limits: Limits) -> Document:
+def plain_message(field: str, message: object, limits: Limits) -> Document:
     """Return a message as a plain JSON object."""
-    members = _plain(where, message, limits.value_depth)
+    members = _plain(field, message, limits.value_depth)
     if not isinstance(members, dict):
         raise InvalidInput(
-            where, f"{short_repr(message)} is not an object with a speaker and a text"
+            field, f"{short_repr(message)} is not an object with a speaker and a text"
         )
-    document.check(where, members, limits)
+    document.check(field, members, limits)
     plain: Document = msgspec.json.decode(document.encode_checked(members))
     return plain
 
@@ -85,30 +85,30 @@ def decode(content: bytes) -> list[Document]:
         raise Corruption(f"stored messages cannot be read: {error}") from error
 
 
-def _plain(where: str, value: object, levels: int) -> object:
+def _plain(field: str, value: object, levels: int) -> object:
     """Replace objects by their members; `document.check` later refuses what is not JSON."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if not levels:
-        raise InvalidInput(where, "is nested too deeply (or inside itself)")
+        raise InvalidInput(field, "is nested too deeply (or inside itself)")
     if isinstance(value, Mapping):
-        return {name: _plain(where, item, levels - 1) for name, item in value.items()}
+        return {name: _plain(field, item, levels - 1) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(where, item, levels - 1) for item in value]
+        return [_plain(field, item, levels - 1) for item in value]
     if isinstance(value, date):  # includes datetime, its subclass
         return value.isoformat()
-    members = _members(where, value)
-    return value if members is None else _plain(where, members, levels - 1)
+    members = _members(field, value)
+    return value if members is None else _plain(field, members, levels - 1)
 
 
-def _members(where: str, value: object) -> Mapping[str, object] | None:
+def _members(field: str, value: object) -> Mapping[str, object] | None:
     """Return the members of an object; None if it cannot be a message."""
     for dump in _dump_methods(value):
         try:
             members = dump()
         except (TypeError, ValueError) as error:
             raise InvalidInput(
-                where, f"{type(value).__name__} cannot be converted to JSON: {error!s:.80}"
+                field, f"{type(value).__name__} cannot be converted to JSON: {error!s:.80}"
             ) from error
         return members if isinstance(members, Mapping) else None
     values = {name: getattr(value, name, None) for name in _ATTRIBUTES}
@@ -189,16 +189,16 @@ class Part(msgspec.Struct, frozen=True):
         return not self.label and self.text is not None
 
 
-def parts_of(message: RawMessage, where: str) -> list[Part]:
+def parts_of(message: RawMessage, field: str) -> list[Part]:
     """Return the parts of a message in their order; raise `InvalidInput` if it has none."""
     message = unwrapped(message)
-    speaker = _speaker(message, where)
+    speaker = _speaker(message, field)
     if speaker is None:
         return [Part(_UNKNOWN, _label(message["type"]))]
-    parts = list(_merged_statements(_parts(message, speaker, where)))
+    parts = list(_merged_statements(_parts(message, speaker, field)))
     if not parts:
         names = ", ".join(map(repr, _CONTENT_FIELDS))
-        raise InvalidInput(where, f"has no text: give it as {names}")
+        raise InvalidInput(field, f"has no text: give it as {names}")
     return parts
 
 
@@ -210,7 +210,7 @@ def time_of(message: RawMessage) -> int | None:
         return None
 
 
-def check_time_of(message: RawMessage, where: str) -> int | None:
+def check_time_of(message: RawMessage, field: str) -> int | None:
     """Return the time of a message in microseconds, if it has one.
 
     The message gives Unix seconds or RFC 3339 text; text without an offset is UTC.
@@ -222,7 +222,7 @@ def check_time_of(message: RawMessage, where: str) -> int | None:
     try:
         return _micros(message[name])
     except InvalidInput as error:
-        raise InvalidInput(f"{where}, {name}", error.problem) from error
+        raise InvalidInput(f"{field}, {name}", error.problem) from error
 
 
 def _micros(value: object) -> int:
@@ -263,7 +263,7 @@ def unwrapped(message: RawMessage) -> RawMessage:
     return message
 
 
-def _speaker(message: RawMessage, where: str) -> str | None:
+def _speaker(message: RawMessage, field: str) -> str | None:
     """Return the speaker: the name, else the role, else the role that the type implies.
 
     A tool is always `tool`, whatever its name. None: the type is unknown and there is no speaker.
@@ -274,20 +274,20 @@ def _speaker(message: RawMessage, where: str) -> str | None:
     by_type = _ROLE_OF_TYPE.get(kind) if isinstance(kind, str) else None
     if by_type == TOOL or (isinstance(role, str) and role.lower() in _TOOL_ROLES):
         return TOOL
-    name = _name(message, where)
+    name = _name(message, field)
     if name is None and not isinstance(kind, str):
         names = ", ".join(map(repr, _SPEAKER_FIELDS))
-        raise InvalidInput(where, f"has no speaker: give it as {names}")
+        raise InvalidInput(field, f"has no speaker: give it as {names}")
     return by_type if name is None else name
 
 
-def _name(message: RawMessage, where: str) -> str | None:
+def _name(message: RawMessage, field: str) -> str | None:
     for name in _SPEAKER_FIELDS:
         value = message.get(name)
         if isinstance(value, Mapping):  # some exports have an author object
             value = value.get("name") or value.get("role")
         if value is not None:
-            return one_line(plain_text(f"{where}, {name}", value)) or _UNKNOWN
+            return one_line(plain_text(f"{field}, {name}", value)) or _UNKNOWN
     return None
 
 
@@ -308,15 +308,15 @@ def _is_result(kind: object) -> bool:
     return isinstance(kind, str) and kind.endswith(("_output", "tool_result"))
 
 
-def _parts(message: RawMessage, speaker: str, where: str) -> Iterator[Part]:
+def _parts(message: RawMessage, speaker: str, field: str) -> Iterator[Part]:
     kind = message.get("type")
     if message.get("role") is None and is_item(kind):
-        yield from _part(message, speaker, where)
+        yield from _part(message, speaker, field)
         return
     call_ids: set[str] = set()
     for content in _contents(message):
-        for item in _items(content, where):
-            yield from _part(item, speaker, where)
+        for item in _items(content, field):
+            yield from _part(item, speaker, field)
             if isinstance(item, Mapping) and isinstance(item.get("id"), str):
                 call_ids.add(item["id"])
     if isinstance(refusal := message.get("refusal"), str):
@@ -337,14 +337,14 @@ def _first_present(message: RawMessage, names: Iterable[str]) -> str | None:
     return next((name for name in names if message.get(name) is not None), None)
 
 
-def _items(content: object, where: str) -> Iterable[object]:
+def _items(content: object, field: str) -> Iterable[object]:
     if isinstance(content, Mapping) and isinstance(content.get("parts"), list):
         return list(content["parts"])
     if isinstance(content, (str, Mapping)):
         return [content]
     if isinstance(content, list):
         return content
-    raise InvalidInput(where, f"{short_repr(content)} is neither a text nor a list of parts")
+    raise InvalidInput(field, f"{short_repr(content)} is neither a text nor a list of parts")
 
 
 def _calls(message: RawMessage, speaker: str, call_ids: set[str]) -> Iterator[Part]:
@@ -359,13 +359,13 @@ def _calls(message: RawMessage, speaker: str, call_ids: set[str]) -> Iterator[Pa
         yield _call(message["function_call"], speaker)
 
 
-def _part(item: object, speaker: str, where: str) -> Iterator[Part]:
+def _part(item: object, speaker: str, field: str) -> Iterator[Part]:
     """Yield the parts of one content item."""
     if isinstance(item, str):
         yield Part(speaker, "", item)
     elif not isinstance(item, Mapping):
         raise InvalidInput(
-            where, f"{short_repr(item)} is not a part of a message: give a text or an object"
+            field, f"{short_repr(item)} is not a part of a message: give a text or an object"
         )
     elif _is_result(item.get("type")):
         yield from _results(item)
@@ -504,7 +504,7 @@ class Rendering(msgspec.Struct, frozen=True):
         return number if inside else None
 
 
-def render(form: int, messages: Iterable[Document], where: str = "message") -> Rendering:
+def render(form: int, messages: Iterable[Document], field: str = "message") -> Rendering:
     """Render messages as text; raise `Corruption` if this version does not know the form."""
     if form != MESSAGES:
         raise Corruption(
@@ -512,7 +512,7 @@ def render(form: int, messages: Iterable[Document], where: str = "message") -> R
         )
     builder = _TextBuilder()
     for number, message in enumerate(messages):
-        parts = parts_of(message, f"{where} {number + 1}")
+        parts = parts_of(message, f"{field} {number + 1}")
         builder.add(number, parts, time_of(message), role_of(unwrapped(message)))
     return Rendering(b"".join(builder.pieces), tuple(builder.spans), tuple(builder.utterances))
 

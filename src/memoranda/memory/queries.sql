@@ -160,8 +160,8 @@ WHERE memory.namespace >= :namespace AND memory.namespace < :end
 ORDER BY memory.namespace, memory.id LIMIT :limit
 
 -- name: memory_page_with_member
--- As memory_page, of the memories with a member of metadata and with all of some others. Each is a
--- hash; the caller compares the values.
+-- Return a page as memory_page does, of the memories with a member of metadata and with all of some
+-- others. Each is a hash; the caller compares the values.
 SELECT state.id, memory.namespace, memory.id
 FROM memory_member AS member
 JOIN memory ON memory.id = member.memory

@@ -279,9 +279,9 @@ class Memories(ResumablePages[Memory]):
             return reader.rows("memory_page", **self._range, **after)
         if self._is_new and len(self._digests) > 1:
             self._digests.sort(key=lambda digest: self._count(reader, digest))
-        digest, *others = self._digests
+        digest, *other_digests = self._digests
         return reader.rows(
-            "memory_page_with_member", **self._range, **after, digest=digest, others=others
+            "memory_page_with_member", **self._range, **after, digest=digest, others=other_digests
         )
 
     def _count(self, reader: Reader, digest: int) -> int:

@@ -68,6 +68,7 @@ class _Needs(enum.Flag):
     """The values that a row takes from earlier rows, because its operation does not have them."""
 
     NONE = 0
+    """Nothing is taken from earlier rows."""
     NUMBERS = enum.auto()
     """Expiry, reflection depth, access count and time of the last access."""
     VERSION = enum.auto()

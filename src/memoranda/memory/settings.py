@@ -14,6 +14,7 @@ from memoranda.storage.port import Reader
 _HOUR = 3_600_000_000
 """In microseconds, as all lengths of time here."""
 _DAY = 24 * _HOUR
+"""In microseconds."""
 
 MAX_REFLECTION_DEPTH = "max_reflection_depth"
 TRANSCRIPT_RETENTION = "transcript_retention"

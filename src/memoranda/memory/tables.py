@@ -165,6 +165,7 @@ _STATE_COLUMNS = (
 """The columns of `memory_last_state`, in its order."""
 _RESIDUE_FIELDS = frozenset(StateResidue.__struct_fields__)
 _FIRST_VERSION = 1
+"""The version of a new memory."""
 _NOT_RETRACTED = (0, None)
 """`retracted` and `reason` of a new memory."""
 _NO_ACCESS = (0, 0, None)

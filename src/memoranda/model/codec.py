@@ -58,6 +58,7 @@ def unpack(packed: bytes, *, size: int, digest: bytes) -> bytes:
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
 INTEGER_END = 2**63
+"""Integers of the log are below it: they fit into 64 bits with a sign."""
 _ERASED_TAG = b"\0"
 """The second byte of an erased envelope, its tag; other envelopes have a text there."""
 

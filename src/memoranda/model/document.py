@@ -15,7 +15,9 @@ Document = dict[str, Any]
 
 _TOO_DEEP = "is nested too deeply (or inside itself)"
 _MIN_INTEGER = -(2**63)
+"""The smallest integer of 64 bits, as databases and other languages read it."""
 _MAX_INTEGER = 2**63 - 1
+"""The largest one."""
 
 _encoder = msgspec.json.Encoder(enc_hook=lambda value: _plain(value))
 _canonical = msgspec.json.Encoder(order="sorted")

@@ -28,7 +28,7 @@ class Histogram:
     def merge(self, other: Histogram) -> None:
         """Count all values of another histogram with the same bounds."""
         assert other.bounds == self.bounds, "histograms with other bounds cannot be added"
-        self.counts = [own + more for own, more in zip(self.counts, other.counts, strict=True)]
+        self.counts = [own + added for own, added in zip(self.counts, other.counts, strict=True)]
         self.total += other.total
 
     @property

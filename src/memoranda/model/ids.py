@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import deque
 from typing import Protocol, runtime_checkable
 
 import uuid_utils
@@ -37,8 +38,8 @@ _ORDERED = len("00000000-0000-7000-8000")
 def derive_ordered_id(txn_id: str, number: int, *parts: str) -> str:
     """Return the id of the n-th thing that a transaction makes, for one with a random id.
 
-    It sorts as an id sorts that was made at the same time. Who does not know the `txn_id` cannot
-    guess it, so it has the form of a UUIDv7 too, and not that of a derived id.
+    It sorts as an id sorts that was made at the same time. It has the form of a UUIDv7, not that of
+    a derived id, because nobody can guess it without the `txn_id`.
     """
     if _UUID7.fullmatch(txn_id) is None:
         return derive_id(*parts, txn_id, str(number))
@@ -51,6 +52,38 @@ def is_derived_id(identity: str) -> bool:
     return identity[14:15] == "8"
 
 
+_PIECE = 16
+"""Bytes of randomness that are taken from the pool at once: every salt is a multiple of them."""
+_POOL_PIECES = 64
+"""Pieces that are asked of the operating system at once."""
+_MAX_POOLED = 8 * _PIECE
+"""Bytes up to which randomness comes from the pool: more is rare."""
+_pool: deque[bytes] = deque()
+"""Randomness of the operating system that is not used yet.
+
+Each call into the operating system lets another thread have the interpreter, which a commit among
+many threads then waits for. A piece is taken by one C call, so that none is used twice, and a
+forked process begins with an empty pool.
+"""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.clear)
+
+
+def _pooled(size: int) -> bytes:
+    pieces = []
+    for _ in range(0, size, _PIECE):
+        try:
+            pieces.append(_pool.pop())
+        except IndexError:
+            fresh = os.urandom(_PIECE * _POOL_PIECES)
+            _pool.extend(
+                fresh[first : first + _PIECE] for first in range(_PIECE, len(fresh), _PIECE)
+            )
+            pieces.append(fresh[:_PIECE])
+    return b"".join(pieces)[:size]
+
+
 class SystemIds:
     """UUIDv7 and the operating system's randomness."""
 
@@ -60,7 +93,7 @@ class SystemIds:
 
     def entropy(self, size: int) -> bytes:
         """Return bytes from the operating system."""
-        return os.urandom(size)
+        return _pooled(size) if size <= _MAX_POOLED else os.urandom(size)
 
 
 class FixedIds:

@@ -1,4 +1,4 @@
-"""What a write answers: its commit, and what it did."""
+"""The answer of a write: its commit and its outcome."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     """The base of records that writes and reads return; these fields are None for a read."""
 
     outcome: Outcome | None = None
-    """What the call did."""
+    """The outcome of the call."""
     commit_ts: int | None = None
     """The commit of the call; if it changed nothing, the last commit at that time."""
     committed_at: datetime | None = None

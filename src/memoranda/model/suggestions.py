@@ -13,9 +13,11 @@ from typing import ParamSpec, TypeVar, cast
 from memoranda.model.limits import short_repr
 
 MAX_SUGGESTIONS = 3
+"""Names that an error suggests."""
 MAX_CANDIDATES = 2000
 """Names that are compared at most. An error must not cost much more than the call it refuses."""
 _MIN_SIMILARITY = 0.6
+"""The ratio of `difflib` from which on a name is suggested; 1 is equal."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

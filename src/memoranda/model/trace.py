@@ -1,8 +1,7 @@
-"""Traces: to which trace the work of the current task or thread belongs (W3C Trace Context).
+"""Traces: the W3C trace context of the current task or thread.
 
-Whoever receives a request sets the trace that it came with, for the length of a block; whoever
-commits in it reads it. It travels as all context does: into tasks that are started there, and into
-the threads that do a part of their work.
+A server sets the trace of a request for the length of a block, and a commit inside the block reads
+it. It is a context variable, so tasks and threads that are started in the block inherit it.
 """
 
 from __future__ import annotations
@@ -15,19 +14,21 @@ from types import TracebackType
 import msgspec
 
 TRACE_ID_SIZE, SPAN_ID_SIZE = 16, 8
+"""Bytes of the ids, as W3C Trace Context defines them."""
 HEADER = "traceparent"
 """The name of the header, or of the metadata, that carries it."""
 SPAN_API = "opentelemetry.trace"
 """The module with which programs record spans."""
 _HEADER = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.ASCII)
 _MAX_HEADER = 256
-"""Characters of a header; a later version may have some behind those that are known."""
+"""Characters of a header; a later version may append fields."""
 _SAMPLED = 1
+"""The bit of the flags that says that the trace is recorded."""
 _FIRST_VERSION, _NO_VERSION = "00", "ff"
 
 
 class TraceContext(msgspec.Struct, frozen=True, gc=False):
-    """A trace, and the span of it in which work is done."""
+    """A trace, and its current span."""
 
     trace_id: bytes
     span_id: bytes
@@ -44,8 +45,8 @@ class TraceContext(msgspec.Struct, frozen=True, gc=False):
         match = _HEADER.fullmatch(text) if text and len(text) <= _MAX_HEADER else None
         if match is None:
             return None
-        version, trace_id, span_id, flags, more = match.groups()
-        if version == _NO_VERSION or (version == _FIRST_VERSION and more):
+        version, trace_id, span_id, flags, extension = match.groups()
+        if version == _NO_VERSION or (version == _FIRST_VERSION and extension):
             return None
         trace, span = bytes.fromhex(trace_id), bytes.fromhex(span_id)
         if not any(trace) or not any(span):
@@ -74,7 +75,7 @@ def trace_headers() -> tuple[tuple[str, str], ...]:
 
 
 def may_record_spans() -> bool:
-    """Say whether this program has imported OpenTelemetry; nothing of ours imports it."""
+    """Say whether this program has imported OpenTelemetry; Memoranda itself never does."""
     return SPAN_API in sys.modules
 
 

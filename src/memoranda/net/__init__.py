@@ -1,1 +1,1 @@
-"""Talking to models behind HTTP: what embedders and extractors that ask one share."""
+"""The HTTP client that embedders and extractors share."""

@@ -30,6 +30,7 @@ KEY_VARIABLES = ("MEMORANDA_API_KEY", "OPENAI_API_KEY")
 TIMEOUT = 60.0
 """Seconds to wait for a connection, and for each part of an answer: a large model is slow."""
 RETRIES = 4
+"""Attempts after the first one, for a busy server or a lost connection."""
 _LONGEST_WAIT = 20.0
 """Seconds: a server that asks for a longer wait is tried again after this."""
 _BACKOFF = Backoff(first=0.5, longest=_LONGEST_WAIT)
@@ -43,6 +44,7 @@ _EXPLANATION_BYTES = 2_000
 _RETRYABLE_STATUSES = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
 """Statuses after which a retry may succeed."""
 _UNAUTHORIZED_STATUSES = (401, 403)
+"""Statuses of a missing or a wrong key."""
 
 
 class Busy(Unavailable):
@@ -107,14 +109,14 @@ class Endpoint:
 
     def _try(self, path: str, content: bytes) -> Any:
         httpx2 = import_module("httpx2")
-        where = f"{self.url}/{path}"
+        address = f"{self.url}/{path}"
         client = self._open(httpx2)
         while True:
             trace = _Trace()
             try:
-                return self._send(client, where, content, trace)
+                return self._send(client, address, content, trace)
             except httpx2.InvalidURL as error:
-                problem = f"{short_repr(where)} is not a valid address ({error})"
+                problem = f"{short_repr(address)} is not a valid address ({error})"
                 raise InvalidInput(self._field, problem) from error
             except (httpx2.HTTPError, OSError) as error:
                 # The server may close an idle connection just as it is used again. That says
@@ -122,20 +124,20 @@ class Endpoint:
                 is_dropped = isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError)
                 if is_dropped and trace.reused:
                     continue
-                problem = f"{where} does not answer ({type(error).__name__}: {error})"
+                problem = f"{address} does not answer ({type(error).__name__}: {error})"
                 raise Unavailable(
                     self._masked(f"{problem}: check that it is reachable and try again")
                 ) from error
 
-    def _send(self, client: httpx2.Client, where: str, content: bytes, trace: _Trace) -> Any:
+    def _send(self, client: httpx2.Client, address: str, content: bytes, trace: _Trace) -> Any:
         request = client.build_request(
-            "POST", where, content=content, headers=self._headers(), extensions={"trace": trace}
+            "POST", address, content=content, headers=self._headers(), extensions={"trace": trace}
         )
         response = client.send(request, stream=True)
         try:
             if not response.is_success:
-                raise self._status_error(where, response)
-            return self._decode(where, _read(response.iter_bytes(), _MAX_ANSWER_BYTES + 1))
+                raise self._status_error(address, response)
+            return self._decode(address, _read(response.iter_bytes(), _MAX_ANSWER_BYTES + 1))
         finally:
             response.close()
 
@@ -166,10 +168,10 @@ class Endpoint:
             headers["Authorization"] = f"Bearer {self._key}"
         return headers
 
-    def _status_error(self, where: str, response: httpx2.Response) -> MemorandaError:
+    def _status_error(self, address: str, response: httpx2.Response) -> MemorandaError:
         """Map an HTTP error status to our exception."""
         status = response.status_code
-        problem = self._masked(f"{where} answered {status}{_explanation(response)}")
+        problem = self._masked(f"{address} answered {status}{_explanation(response)}")
         if status in _RETRYABLE_STATUSES:
             return Busy(f"{problem}: try again later", _retry_after(response.headers))
         if status in _UNAUTHORIZED_STATUSES:
@@ -181,15 +183,16 @@ class Endpoint:
             )
         return InvalidInput(self._field, f"{problem}: check the address and the model's name")
 
-    def _decode(self, where: str, content: bytes) -> Any:
+    def _decode(self, address: str, content: bytes) -> Any:
         if len(content) > _MAX_ANSWER_BYTES:
-            problem = f"{where} answers with more than {_MAX_ANSWER_BYTES} bytes"
+            problem = f"{address} answers with more than {_MAX_ANSWER_BYTES} bytes"
             raise InvalidInput(self._field, problem)
         try:
             return msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Unavailable(
-                f"{where} answered {short_repr(content[:60])}, which is not JSON: check the address"
+                f"{address} answered {short_repr(content[:60])}, which is not JSON: "
+                "check the address"
             ) from error
 
     def _masked(self, text: str) -> str:

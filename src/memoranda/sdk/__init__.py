@@ -1,1 +1,1 @@
-"""What programs call: the store, its transactions, and how one is opened."""
+"""The API for programs: opening a store, the store, and its transactions."""

@@ -41,9 +41,9 @@ Item = TypeVar("Item")
 
 
 class AsyncOpened:
-    """What is opened by awaiting it, or by its first use: a transaction, or a subscription.
+    """A transaction or a subscription, which is opened by `await` or by its first use.
 
-    Opening asks the store, which the event loop must not wait for. `await` returns the object
+    Opening asks the store, and the event loop must not wait for that. `await` returns the object
     itself.
     """
 
@@ -67,7 +67,7 @@ class AsyncPages(Protocol[Item]):
         ...
 
     def close(self) -> None:
-        """Let go of what is not read; nobody reads a page meanwhile."""
+        """Release the pages that are not read; no task may be reading one."""
         ...
 
 
@@ -154,7 +154,7 @@ class AsyncCalls(ABC):
 
     @abstractmethod
     async def poll_feed(self, feed: EventFeed) -> None:
-        """Look for events that nobody told of, and wake every feed if there are any."""
+        """Poll for events of other processes, and wake every feed if there are any."""
 
     # Transactions.
 
@@ -184,7 +184,7 @@ class AsyncCalls(ABC):
     async def run_staging(
         self, transaction: OpenTransaction, work: Callable[[OpenTransaction], Answer]
     ) -> Answer:
-        """Do work that stages much in a transaction."""
+        """Run work that stages many requests in a transaction."""
 
     @abstractmethod
     async def ask_within(self, transaction: OpenTransaction, call: Call[Answer]) -> Answer:
@@ -212,12 +212,12 @@ class AsyncCalls(ABC):
     async def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
-        """Do short work in a thread."""
+        """Run short work in a thread."""
 
     async def run_apart(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
-        """Do work that mostly waits, for a disk or a server, in a thread of no lane."""
+        """Run work that mostly waits for a disk or a server, in a thread outside the lanes."""
         return await asyncio.to_thread(work, *args, **kwargs)
 
     async def perform(
@@ -268,8 +268,8 @@ class AsyncListing(Generic[Item]):
     """The items of a long answer, which are read in pages.
 
     The first item opens it, or awaiting it does: then the arguments are checked, and the moment is
-    set as of which it is read. `await` returns the listing itself. Tasks that share it take turns,
-    and whoever is cancelled leaves the page that was being read to the next one.
+    set as of which it is read. `await` returns the listing itself. Tasks that share it take turns.
+    If one is cancelled, the next task gets the page that was being read.
     """
 
     def __init__(
@@ -279,7 +279,7 @@ class AsyncListing(Generic[Item]):
     ) -> None:
         self._open_pages = open_pages
         self._change = change
-        """What makes an item of what was read; None: it is what was read."""
+        """Converts a record that was read to an item; None: the record is the item."""
         self._turn = asyncio.Lock()
         self._pages: AsyncPages[Any] | None = None
         self._page: asyncio.Task[list[Any]] | None = None
@@ -304,7 +304,7 @@ class AsyncListing(Generic[Item]):
             return self._items.popleft()
 
     async def aclose(self) -> None:
-        """End the listing, and let go of what it reads."""
+        """End the listing, and release its pages."""
         async with self._turn:
             if self._page is None and self._pages is not None:
                 self._pages.close()
@@ -340,7 +340,7 @@ def async_open_transaction(
 
 
 def async_check_signer(_: AsyncCalls, __: TransactionSigner | None) -> None:
-    """Leave a key that the log refuses to the first commit: binding a handle must not read."""
+    """Do nothing: binding a handle must not read, so the first commit checks the key."""
 
 
 def async_stage_call(
@@ -377,5 +377,5 @@ def async_listed(calls: AsyncCalls, call: Call[Item]) -> AsyncIterator[Item]:
 def async_listed_as(
     calls: AsyncCalls, call: Call[Argument], change: Callable[[Argument], Item]
 ) -> AsyncIterator[Item]:
-    """Return what a function makes of each item of a call's answer."""
+    """Return the items of a call's answer, each converted by a function."""
     return AsyncListing(partial(calls.open_pages, call), change)

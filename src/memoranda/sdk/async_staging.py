@@ -30,13 +30,13 @@ class Stagings:
     """The calls of one transaction that are being staged in threads, in their order.
 
     A call that nobody awaits is not lost: the next read, or the commit, waits for it, and raises
-    its error. Whoever awaits one gets its error instead.
+    its error. A task that awaits a call gets its error instead.
     """
 
     def __init__(self) -> None:
         self._tasks: deque[StagingTask] = deque()
         self._refused: deque[StagingTask] = deque()
-        """Calls that ended with an error, which somebody may have awaited or not."""
+        """Calls that ended with an error, awaited or not."""
 
     @classmethod
     def of(cls, transaction: OpenTransaction) -> Stagings:
@@ -60,7 +60,7 @@ class Stagings:
         return task
 
     async def wait(self) -> None:
-        """Wait until all calls are staged, and raise the first error that nobody was told.
+        """Wait until all calls are staged, and raise the first error that no task has received.
 
         Several tasks may wait at a time, and each looks anew for what is left.
         """
@@ -70,7 +70,7 @@ class Stagings:
             self._refused.popleft().raise_untold()
 
     def _drop_done(self) -> None:
-        """Let go of the calls that are done, so that a long transaction does not hold them all."""
+        """Drop calls that are done, so that a long transaction does not hold them all."""
         while self._tasks and self._tasks[0].is_done:
             task = self._tasks.popleft()
             if task.is_refused:
@@ -108,7 +108,7 @@ class StagingTask:
         await asyncio.wait([self._task])
 
     def raise_untold(self) -> None:
-        """Raise its error, unless somebody awaited it."""
+        """Raise its error, unless a task awaited it."""
         if not self._is_told:
             self._task.result()
 

@@ -1,4 +1,4 @@
-"""A folder of backups: their names, which of them stay, and the drill that restores one.
+"""A folder of backups: file names, rotation, and the drill that restores the newest one.
 
 A backup is a store in a file named by the store and its time in UTC: `acme-20261118T020000Z.db`.
 It appears under its name when it is complete and synced, so a folder never shows half a backup.
@@ -35,6 +35,7 @@ from memoranda.storage.port import Progress
 SUFFIX = ".db"
 _STAMP = "%Y%m%dT%H%M%SZ"
 _SECOND = 1_000_000
+"""In microseconds."""
 
 
 class BackupFile(msgspec.Struct, frozen=True):
@@ -45,19 +46,19 @@ class BackupFile(msgspec.Struct, frozen=True):
 
 
 class Rotation(msgspec.Struct, frozen=True):
-    """Which backups stay: the newest ones, and those that are young enough.
+    """The rule that decides which backups are kept, by number and by age.
 
-    With neither limit, all stay. With both, a backup goes only if it exceeds both. The newest one
-    always stays.
+    Without limits, all backups are kept. With both limits, a backup is removed only if it exceeds
+    both. The newest one is always kept.
     """
 
     keep: int | None = None
-    """How many stay."""
+    """The number of backups to keep."""
     keep_for: int | None = None
-    """For how long they stay, in microseconds."""
+    """The age up to which backups are kept, in microseconds."""
 
     def outdated(self, backups: Sequence[BackupFile], now: int) -> list[BackupFile]:
-        """Return those that go; `backups` has the newest first."""
+        """Return the backups to remove; `backups` has the newest first."""
         if self.keep is None and self.keep_for is None:
             return []
         surplus = backups[max(self.keep or 0, 1) :]
@@ -68,7 +69,7 @@ class Rotation(msgspec.Struct, frozen=True):
 
 
 class RestoreDrill(msgspec.Struct, frozen=True):
-    """What a drill has shown: this backup can be restored, and its views are those of its log."""
+    """The result of a drill: this backup can be restored, and its views match its log."""
 
     path: Path
     made_at: datetime
@@ -99,17 +100,17 @@ class BackupFolder:
         return sorted(files, key=lambda file: file.made_at, reverse=True)
 
     def make(self, store: Store, progress: Progress | None = None) -> tuple[BackupFile, Backup]:
-        """Back a store up; what an interrupted backup has left is removed first."""
+        """Make a backup of a store, after removing the leftovers of interrupted ones."""
         self._remove_drafts()
-        taken = {file.made_at for file in self.files()}
+        used_times = {file.made_at for file in self.files()}
         micros = self._clock.now() // _SECOND * _SECOND
-        while (made_at := to_datetime(micros)) in taken:
+        while (made_at := to_datetime(micros)) in used_times:
             micros += _SECOND
         path = self._folder / f"{self._name}-{made_at.strftime(_STAMP)}{SUFFIX}"
         return BackupFile(path, made_at), store.backup(path, progress=progress)
 
     def rotate(self, rotation: Rotation) -> list[Path]:
-        """Remove the backups that need not stay, and return their paths."""
+        """Remove outdated backups, and return their paths."""
         paths = [file.path for file in rotation.outdated(self.files(), self._clock.now())]
         with translate_os_errors(self._folder):
             for path in paths:
@@ -144,7 +145,7 @@ class BackupFolder:
         )
 
     def _remove_drafts(self) -> None:
-        """Remove what killed processes have left of backups of this store."""
+        """Remove the drafts that killed processes left of backups of this store."""
         for draft in self._folder.glob(f"{SIBLING_PREFIX}*/{self._name}-*{SUFFIX}"):
             if self._pattern.fullmatch(draft.name):
                 tag = draft.parent.name.removeprefix(SIBLING_PREFIX).partition("-")[0]

@@ -1,7 +1,7 @@
 """Carriers: how the calls of a handle reach a store, and how their answers come back.
 
-The classes of `sdk/store/` and `sdk/transaction/` know a store by its carrier only, `Calls`, and do
-everything that may wait through it. A local carrier (`sdk/local/`) runs the handlers in this
+The classes of `sdk/store/` and `sdk/transaction/` reach a store only through its carrier, `Calls`.
+Everything that may wait goes through it. A local carrier (`sdk/local/`) runs the handlers in this
 process; a remote one (`sdk/remote/`) sends the calls to a server. The asynchronous classes that are
 generated from them use `AsyncCalls` (`sdk/async_calls.py`) instead; that is the whole difference.
 """
@@ -41,7 +41,7 @@ RETRY_BACKOFF = Backoff(first=0.001, longest=0.25)
 
 
 class Opened:
-    """What is opened when it is made: a transaction, or a subscription."""
+    """A transaction or a subscription, which is open as soon as it is created."""
 
     def __init__(self, calls: Calls, open_now: Callable[[], object]) -> None:
         self._calls = calls
@@ -110,7 +110,7 @@ class Calls(ABC):
 
     @abstractmethod
     def check_claim(self, signing: TransactionSigner) -> None:
-        """Raise if the log would refuse that a key signs for its agent."""
+        """Raise if the log would not accept the key for its agent."""
 
     @abstractmethod
     def sign_checkpoint(self, signer: Signer, actor: str) -> SignedCheckpoint:
@@ -139,7 +139,7 @@ class Calls(ABC):
 
     @abstractmethod
     def poll_feed(self, feed: EventFeed) -> None:
-        """Look for events that nobody told of, and wake every feed if there are any."""
+        """Poll for events of other processes, and wake every feed if there are any."""
 
     # Transactions.
 
@@ -172,7 +172,7 @@ class Calls(ABC):
     def run_staging(
         self, transaction: OpenTransaction, work: Callable[[OpenTransaction], Answer]
     ) -> Answer:
-        """Do work that stages much in a transaction."""
+        """Run work that stages many requests in a transaction."""
         return work(transaction)
 
     # Work of the caller's side, and waiting.
@@ -180,13 +180,13 @@ class Calls(ABC):
     def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
-        """Do the work."""
+        """Run the work."""
         return work(*args, **kwargs)
 
     def run_apart(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
-        """Do work that mostly waits, for a disk or a server."""
+        """Run work that mostly waits for a disk or a server."""
         return work(*args, **kwargs)
 
     def perform(self, work: Callable[[Argument], Answer], argument: Argument) -> Answer:
@@ -267,5 +267,5 @@ def listed(calls: Calls, call: Call[Item]) -> Iterator[Item]:
 def listed_as(
     calls: Calls, call: Call[Argument], change: Callable[[Argument], Item]
 ) -> Iterator[Item]:
-    """Yield what a function makes of each item of an answer."""
+    """Yield the items of an answer, each converted by a function."""
     return map(change, listed(calls, call))

@@ -22,9 +22,9 @@ def copy(source: Url, target: Url, *, progress: Progress | None = None) -> Verif
 
     The copy has the same log with the same hashes, the same checkpoints and cursors, and gives the
     same answers. If the call is interrupted, the same call goes on where it ended; if the source
-    has grown, the call brings the copy up to date. Both can be in use meanwhile, but whoever writes
-    to the copy makes another history of it, which raises `LogForked`. A target with another log is
-    refused. The first write to the copy begins a new epoch.
+    has grown, the call brings the copy up to date. Both can be in use meanwhile. But a write to the
+    copy gives it another history, which raises `LogForked`. A target with another log is refused.
+    The first write to the copy begins a new epoch.
     """
     check_callable("progress", progress)
     with (

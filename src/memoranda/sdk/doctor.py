@@ -1,6 +1,6 @@
-"""The doctor: whether a store is well, and what to do if it is not.
+"""The doctor: health checks of a store, with remedies.
 
-It changes nothing, so it can be asked about a store that is damaged or in use.
+It changes nothing, so it can check a store that is damaged or in use.
 """
 
 from __future__ import annotations

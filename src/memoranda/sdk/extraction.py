@@ -39,7 +39,7 @@ from memoranda.model.scope import Scope
 from memoranda.model.suggestions import did_you_mean
 
 CommitPoint = tuple[int, int]
-"""The number of a commit, and its time in microseconds."""
+"""A commit's number, and its time in microseconds."""
 _SOURCE = "extract"
 
 
@@ -70,8 +70,8 @@ class PartResult(msgspec.Struct, frozen=True, kw_only=True):
 _PERSON_ROLES = frozenset({"human", "user"})
 """Roles of people, who are not the same person in every conversation."""
 _SUFFIX_LENGTH = 6
-"""Characters of a transcript's id in the name of a person whom it calls by a role only: its last
-ones, which differ also between ids of one moment."""
+"""Characters at the end of a transcript's id that are appended to the role of an unnamed person.
+The last ones differ even between ids of the same moment."""
 
 
 class Conversation(msgspec.Struct, frozen=True):
@@ -244,7 +244,7 @@ def _needed(facts: Sequence[ExtractedFact], single: Collection[str]) -> Iterator
 def part_result(
     items: CommittedItems | None, *, already: bool, skipped: tuple[Skipped, ...] = ()
 ) -> PartResult:
-    """Return the result of a part from what its transaction has written, if there is one."""
+    """Return the result of a part whose transaction is in the log, else None."""
     if items is None:
         return PartResult(already=already, skipped=skipped)
     return PartResult(

@@ -1,4 +1,4 @@
-"""Feeds of subscriptions, as carriers have them: events that have arrived, and a wake-up."""
+"""Feeds of subscriptions in a carrier: the received events, and a wake-up signal."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class EventFeed(ABC):
 
     def __init__(self, signal: Signal) -> None:
         self.events: deque[ReplayEvent] = deque()
-        """What has arrived, and nobody has taken yet."""
+        """Received events that no caller has taken yet."""
         self.signal = signal
         """Notified when there may be more events. Read its count before the buffer."""
         self.is_closed = False
-        """Whether the subscription or its store is closed: nothing more comes."""
+        """Whether the subscription or its store is closed, so that no more events come."""
 
     @property
     @abstractmethod

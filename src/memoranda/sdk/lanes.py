@@ -1,17 +1,18 @@
-"""Lanes: the threads in which asynchronous stores work, apart for short and for long calls.
+"""Lanes: the threads of asynchronous stores, separate ones for short and for long calls.
 
 A deep verification takes minutes, a search milliseconds, a read microseconds. In one pool of
 threads, six verifications would keep every read waiting until one of them ends. So each kind of
-call has threads of its own, and a bounded queue: a caller beyond it is told to come back later, and
-memory does not grow with callers.
+call has threads of its own, and a bounded queue. A caller that finds the queue full gets
+`StoreBusy`, so memory does not grow with callers.
 
-Stores of one process can share the threads of a `LanePool`. Each has queues of its own, whose turns
-come round: whatever one store has waiting, a call of another waits for one call of each at most.
-A store may also use a part of the threads only, so that its long calls leave some to the others.
+Stores of one process can share the threads of a `LanePool`. Each store has queues of its own, which
+take turns. So a call waits for at most one call of every other store, however many these have
+queued. A store may also use a part of the threads only, so that its long calls leave some to the
+others.
 
 Threads of one process share the interpreter. A long call gives it up at each step it reports, so
-that a short one does not wait for the interpreter's own switch interval. There it also ends, if its
-caller no longer waits for it.
+that a short one does not wait for the interpreter's own switch interval. At such a step it also
+ends, if its caller no longer waits.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Answer = TypeVar("Answer")
 
 
 class LaneSize(msgspec.Struct, frozen=True):
-    """How much a lane takes at a time."""
+    """The capacity of a lane."""
 
     threads: int
     calls: int
@@ -49,7 +50,7 @@ class LaneSize(msgspec.Struct, frozen=True):
 
 
 class LaneLoad(msgspec.Struct, frozen=True):
-    """How much a lane has to do."""
+    """The load of a lane."""
 
     threads: int
     running: int
@@ -96,7 +97,7 @@ class LanePool:
         return {name: threads.load for name, threads in self.lanes.items()}
 
     def close(self) -> None:
-        """Let the threads end once they are idle."""
+        """Let the threads end when they are idle."""
         self.is_closed = True
         for threads in self.lanes.values():
             threads.close()
@@ -131,7 +132,7 @@ class Lanes:
         return await self.submit(lane, work)
 
     async def submit(self, lane: Lane, work: Callable[[], Answer]) -> Answer:
-        """Do a part of a call that has begun; it may have committed, so it is never refused.
+        """Run a part of a call that has begun. It may have committed, so it is never refused.
 
         Work runs in its caller's context. Work that begins only after its caller was cancelled is
         skipped.
@@ -163,30 +164,30 @@ class _Item:
         """Do the work, unless its caller was cancelled; called in a thread."""
         return None if self.outcome.cancelled() else self._work()
 
-    def settle(self, done: Future[Any]) -> None:
-        """Pass on what came of it; called in a thread."""
+    def settle(self, future: Future[Any]) -> None:
+        """Pass the outcome to the event loop; called in a thread."""
         with suppress(RuntimeError):  # the loop is closed, and no task waits
-            self._loop.call_soon_threadsafe(self._settle, done)
+            self._loop.call_soon_threadsafe(self._settle, future)
 
-    def _settle(self, done: Future[Any]) -> None:
+    def _settle(self, future: Future[Any]) -> None:
         if self.outcome.cancelled():
             return
-        error = done.exception()
+        error = future.exception()
         if error is None:
-            self.outcome.set_result(done.result())
+            self.outcome.set_result(future.result())
         else:
             self.outcome.set_exception(error)
 
 
 class _Queue:
-    """What one store has waiting in a lane. The lock of the lane protects it."""
+    """The queue of one store in a lane. The lock of the lane protects it."""
 
     __slots__ = ("has_turn", "items", "running")
 
     def __init__(self) -> None:
         self.items: deque[_Item] = deque()
         self.running = 0
-        """How many of its items have a thread."""
+        """The number of its items that are running."""
         self.has_turn = False
         """Whether it is among the queues that take turns: it has items, and may use a thread."""
 
@@ -194,8 +195,8 @@ class _Queue:
 class _LaneThreads:
     """The threads of one lane.
 
-    Items wait in the queues of their stores, and not in that of the threads: an item is handed over
-    when a thread is free, and whose item that is depends on the turns then.
+    Items wait in the queues of their stores, not in a queue of the threads. A free thread gets the
+    item whose turn it is at that moment.
     """
 
     def __init__(self, name: Lane, size: LaneSize) -> None:
@@ -203,7 +204,8 @@ class _LaneThreads:
         self._store_threads = size.store_threads or size.threads
         self._threads = ThreadPoolExecutor(size.threads, thread_name_prefix=f"memoranda-{name}")
         self._lock = new_lock()
-        """Protects all below, and the queues: calls come from several loops, and end in threads."""
+        """Protects the fields below and the queues: calls come from several loops, and end in
+        threads."""
         self._turns: deque[_Queue] = deque()
         self._running = 0
         self._waiting = 0
@@ -213,7 +215,7 @@ class _LaneThreads:
 
     @property
     def load(self) -> LaneLoad:
-        """How much it does, and has done."""
+        """Its load now, and the calls that it has finished."""
         return LaneLoad(self.size.threads, self._running, self._waiting, self._finished)
 
     def put(self, queue: _Queue, item: _Item) -> None:

@@ -40,7 +40,7 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
 )
 """The operation of each call that reads or changes memories, keys, facts or transcripts."""
 _ID_FIELDS = ("memory_id", "transcript_id", "assertion_id", "fact", "notice_id")
-"""Arguments that are ids which the engine gave out. Keys and names are words of the caller's."""
+"""Arguments with ids that the engine created. Keys and names are the caller's own words."""
 
 
 def operation_of(call: Call[Any]) -> str | None:

@@ -1,7 +1,7 @@
 """Bringing a file, or a PostgreSQL database, to the format of this version.
 
-A file is migrated by whoever opens it first. Many programs share a database, so that is migrated
-only by this: an operator upgrades all programs, and then runs it once.
+A file is migrated by the first program that opens it. Many programs share a database, so only this
+module migrates one: an operator upgrades all programs, then runs it once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class MigrationStep(msgspec.Struct, frozen=True):
 
 
 class MigrationPlan(msgspec.Struct, frozen=True):
-    """What brings a store, or all stores of a database, to the format of this version."""
+    """The steps that bring a store, or all stores of a database, to the format of this version."""
 
     store: str
     """The path, or the URL without a password."""
@@ -44,12 +44,12 @@ class MigrationPlan(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether no step is needed."""
         return not self.steps and not self.views
 
 
 def plan_migration(url: Url) -> MigrationPlan:
-    """Return what would be done; raise `UnsupportedFormat` for a newer format."""
+    """Return the plan; raise `UnsupportedFormat` for a newer format."""
     if not is_database_url(url):
         path = file_of("url", url)
         with closing(open_engine_to_read(path)) as engine:
@@ -64,7 +64,7 @@ def plan_migration(url: Url) -> MigrationPlan:
 
 
 def migrate(url: Url, progress: Progress | None = None) -> MigrationPlan:
-    """Do what `plan_migration` returns, and return it; at most one process does."""
+    """Execute the plan of `plan_migration`, and return it; at most one process does."""
     plan = plan_migration(url)
     if is_database_url(url):
         database = parse_database("url", url)

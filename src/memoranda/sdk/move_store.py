@@ -43,6 +43,7 @@ _ROUNDS = 20
 _FEW_COMMITS = 100
 """Commits that are left for the time in which the store takes no writes: some 50 milliseconds."""
 _POLL_SECONDS = 0.1
+"""Time between two looks whether a server has closed the store."""
 
 
 class Move(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Opening a store of a server; what needs other packages is loaded when it is opened."""
+"""Opening a store of a server; modules that need the extra `remote` are loaded only then."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memoranda.sdk.aio.store.store import AsyncStore
 
 READ_WAIT_SECONDS = 5.0
-"""How long a read waits for a replica: a healthy one is behind by a fraction of that."""
+"""Seconds that a read waits for a replica; a healthy one lags by a fraction of that."""
 EMBEDDED_DEFAULTS: Mapping[str, Any] = {
     "limits": None,
     "durability": "full",
@@ -37,7 +37,7 @@ EMBEDDED_DEFAULTS: Mapping[str, Any] = {
     "read_url": None,
     "read_wait": READ_WAIT_SECONDS,
 }
-"""The options of whoever has the file open, and their defaults."""
+"""The options that only apply to an embedded store, and their defaults."""
 _FOR_SERVERS = (
     "is for a store of a server: open grpc://host:port/store or https://host/store with it"
 )

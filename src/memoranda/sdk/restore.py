@@ -108,6 +108,7 @@ def _verify(engine: Engine, progress: Progress | None) -> Verification:
 # Importing an exported log into a new store.
 
 _BUFFER = 1024 * 1024
+"""Bytes that are buffered between two reads of the file."""
 
 
 def import_log(

@@ -96,8 +96,10 @@ def rebound(
     """Return the defaults of a new handle; a signer is kept only for the same agent."""
     agent = defaults.agent_id if agent_id is None else plain_text("agent_id", agent_id)
     signing = defaults.signing if agent == defaults.agent_id else None
-    seen = max(defaults.min_commit, _checked_commit(min_commit))
-    bound = Defaults(agent, defaults.namespace if namespace is None else namespace, signing, seen)
+    lowest_commit = max(defaults.min_commit, _checked_commit(min_commit))
+    bound = Defaults(
+        agent, defaults.namespace if namespace is None else namespace, signing, lowest_commit
+    )
     bound.scope(bound.actor, None, limits)
     if signer is None:
         return bound

@@ -1,7 +1,7 @@
 """The files of stores: creating, renaming and removing them, and a summary of each.
 
-Renaming and removing need a store that no program has open, not even one that does nothing: it
-would go on writing to a file that has another name, or none. Else they raise `StoreBusy`.
+Renaming and removing need a store that no program has open, not even an idle one: it would continue
+to write to the renamed or removed file. Otherwise they raise `StoreBusy`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from memoranda.storage.sqlite.placement import (
 
 
 class StoreSummary(msgspec.Struct, frozen=True):
-    """What can be told of a store from outside."""
+    """The summary of a store that is not opened."""
 
     name: str
     bytes: int | None
@@ -47,7 +47,7 @@ class StoreSummary(msgspec.Struct, frozen=True):
 
 
 class RemovedStore(msgspec.Struct, frozen=True):
-    """What was removed with a store."""
+    """The files that were removed with a store."""
 
     name: str
     files: tuple[str, ...]

@@ -159,6 +159,7 @@ DRAIN_SECONDS = 2.0
 WRITE_WAIT_SECONDS = 1.0
 """Time that background work waits for the write lock: it can be retried, so not for long."""
 FIRST_BACKOFF_SECONDS = 1.0
+"""Pause after the first failure."""
 MAX_BACKOFF_SECONDS = 60.0
 """Pause after a failure: doubled with each further one, up to a minute."""
 

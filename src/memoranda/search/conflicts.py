@@ -73,7 +73,7 @@ def _contradicting(reader: Reader, query: SearchQuery, fact: Fact) -> Iterable[F
     )
     entity = reads.entity(reader, own, Name(fact.subject, key))
     names = [key, *map(normal_name, entity.aliases)] if entity is not None else [key]
-    others = lookup.find_named_entities(
+    entities = lookup.find_named_entities(
         reader,
         names,
         namespaces=[fact.namespace],
@@ -83,10 +83,10 @@ def _contradicting(reader: Reader, query: SearchQuery, fact: Fact) -> Iterable[F
         limit=_MAX_AGENTS,
     )
     relation = Name(fact.relation, normal_name(fact.relation), RELATION)
-    by_agent = {entity.scope: Name(entity.key, entity.key) for entity in others}
+    by_agent = {entity.scope: Name(entity.key, entity.key) for entity in entities}
     for scope, subject in sorted(by_agent.items(), key=lambda item: item[0]):
         if scope.agent_id != fact.agent_id:
-            other = FactQuery(
+            fact_query = FactQuery(
                 scope=scope,
                 subject=subject,
                 relation=relation,
@@ -94,7 +94,7 @@ def _contradicting(reader: Reader, query: SearchQuery, fact: Fact) -> Iterable[F
                 valid_at=query.valid_at,
                 viewer=viewer,
             )
-            for belief in reads.facts(reader, other):
+            for belief in reads.facts(reader, fact_query):
                 if _object_key(belief) != _object_key(fact):
                     yield belief
 

@@ -1,4 +1,4 @@
-"""Explain a search: what each search found, and what the filters dropped, and why.
+"""Explain a search: the candidates of each search, and the reasons why filters dropped some.
 
 Only what the viewer may see is named: a candidate that is private to others, erased, or unknown at
 the requested moment appears nowhere, and is not counted.
@@ -38,7 +38,7 @@ Explained = tuple[Candidate, Reason]
 
 
 class DroppedCandidate(msgspec.Struct, frozen=True):
-    """Something that a search found, and that is not among the hits."""
+    """A candidate that a search found and that is not among the hits."""
 
     id: str
     """As of a `Hit`."""
@@ -72,7 +72,7 @@ class RecallExplanation(msgspec.Struct, frozen=True):
 def explain(
     reader: Reader, query: SearchQuery, vectors: VectorQuery, cache: ChunkCache | None = None
 ) -> RecallExplanation:
-    """Search as `recall` does, and say what was dropped on the way."""
+    """Search as `recall` does, and list the dropped candidates."""
     trace = SearchTrace()
     hits = recall(reader, query, vectors, cache, trace)
     return RecallExplanation(
@@ -104,9 +104,9 @@ def _by_words(candidate: Candidate) -> tuple[float, float, str, int]:
     return -candidate.lexical, -candidate.cosine, candidate.id, candidate.start
 
 
-def _without(candidates: Sequence[Candidate], others: Iterable[Candidate]) -> list[Candidate]:
+def _without(candidates: Sequence[Candidate], excluded: Iterable[Candidate]) -> list[Candidate]:
     """Return the candidates that are not among others: the same objects, whatever their ids."""
-    identities = {id(other) for other in others}
+    identities = {id(candidate) for candidate in excluded}
     return [candidate for candidate in candidates if id(candidate) not in identities]
 
 

@@ -28,10 +28,13 @@ from memoranda.storage.port import Reader
 CHARACTERS_PER_TOKEN: Final = 4
 """Characters of one unit of the budget: about one token of a language model."""
 MIN_BUDGET: Final = 16
+"""Tokens: in less there is no room for a line."""
 MAX_BUDGET: Final = 1_000_000
+"""Tokens: more than models take."""
 NO_HITS_TEXT: Final = "Nothing was found that fits."
 _HEADINGS: Final = {FACT: "Facts", MEMORY: "Memories", PASSAGE: "Said in transcripts"}
 _MAX_HIT_CHARACTERS: Final = 800
+"""Characters at which the text of a hit is cut."""
 _MAX_NOTE_CHARACTERS: Final = 160
 """Characters at which the text of a hit, or of its superseding memory, is cut."""
 
@@ -105,8 +108,8 @@ def _line(hit: Hit) -> str:
     owner = "shared by its agents" if agent is None else f"believed by {agent}"
     # Part of the line, which is shown as a whole or not at all: a note below might not fit.
     disputes = "".join(
-        f"; disputed: {other.agent_id} believes {shorten(str(other.object), _MAX_NOTE_CHARACTERS)}"
-        for other in hit.conflicting
+        f"; disputed: {fact.agent_id} believes {shorten(str(fact.object), _MAX_NOTE_CHARACTERS)}"
+        for fact in hit.conflicting
     )
     return f"{line} ({time}, {owner}{disputes})"
 

@@ -67,6 +67,7 @@ _MIN_POOL: Final = 64
 _MAX_CANDIDATES: Final = 20_000
 """Candidates of each search in the last round: worse ones have little to do with the query."""
 _GROWTH_FACTOR: Final = 4
+"""Factor of the candidates from one round to the next."""
 _NO_TERMS: Final[frozenset[str]] = frozenset()
 
 

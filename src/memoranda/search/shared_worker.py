@@ -3,7 +3,7 @@
 A server has hundreds of stores open, and most have no work. One thread does it for all of them, so
 that threads do not grow with stores and background work never has more than one share of the
 processor. Of the stores that have work, each gets one piece, then the next store has its turn. A
-store whose work fails waits by itself, longer after each failure; the others go on meanwhile.
+store whose work fails pauses alone, longer after each failure, while the others continue.
 
 A worker of one store (`SharedWorker`) is in one of four states. The lock of the thread protects it:
 
@@ -30,7 +30,7 @@ from memoranda.search.background_worker import (
 from memoranda.storage.thread_locks import Wakeup, new_lock
 
 SHARED_WRITE_WAIT_SECONDS = 0.1
-"""Time that a piece waits for the write lock of its store: all others wait with it."""
+"""Seconds that a piece waits for the write lock of its store; all other stores wait meanwhile."""
 _LOCKED_SECONDS = 0.1
 """Time after which work that another thread does is tried again."""
 
@@ -45,7 +45,7 @@ class WorkerThread:
         self.clock = clock or SystemClock()
         self.first_backoff = first_backoff
         self.lock = new_lock()
-        """Protects all below, and the states of the workers."""
+        """Protects the fields below, and the states of the workers."""
         self.ready: deque[SharedWorker] = deque()
         """The workers that have work, in the order of their turns."""
         self.delayed: list[SharedWorker] = []
@@ -119,8 +119,8 @@ class WorkerThread:
 class SharedWorker:
     """The background work of one store, in a thread that others share.
 
-    It is used as a `BackgroundWorker` is, except that closing does no further piece: what is left
-    stays queued in the store, and other stores wait for the thread.
+    It has the interface of `BackgroundWorker`. But closing does no further piece: the rest stays
+    queued in the store, since other stores wait for the thread.
     """
 
     def __init__(self, thread: WorkerThread, work: Callable[[], object]) -> None:
@@ -161,7 +161,7 @@ class SharedWorker:
         self._thread.ready.append(self)
 
     def close(self, seconds: float = DRAIN_SECONDS) -> None:
-        """Do no further piece, and wait until the present one is done, for a bounded time."""
+        """Start no further piece, and wait a bounded time for the present one."""
         thread = self._thread
         with thread.lock:
             self._is_closed = True

@@ -1,7 +1,7 @@
 """Calls in the messages of `memoranda.v1`, each served in the shape of its answer.
 
-gRPC and HTTP carry the same messages. They read the bytes of a request and send those of an answer;
-what is between is here.
+gRPC and HTTP carry the same messages. They read the bytes of a request and send the bytes of an
+answer; this module does the work between.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PAGE_BYTES = 1024 * 1024
 """Bytes of a page from which on it is sent in two."""
 
 Messages: TypeAlias = AsyncGenerator[bytes, None]
-"""The messages of an answer, as bytes. The next one is made once the last one was sent."""
+"""The messages of an answer, as bytes; each is encoded after the previous one was sent."""
 
 
 class Envelope:
-    """A request as it arrived: its bytes, who sends it, and what was said beside it."""
+    """A request as it arrived: its bytes, its caller, and its metadata."""
 
     __slots__ = ("caller", "data", "seconds", "store")
 
@@ -54,12 +54,12 @@ class Envelope:
         self.caller = caller
         self.data = data
         self.store = store
-        """The store that its address names; None: only the message says it."""
+        """The store that its address names; None: the message names it."""
         self.seconds = seconds
-        """The time after which its client no longer waits; None: it does not say."""
+        """Seconds until its client stops waiting; None: not known."""
 
     def store_named(self, in_message: str) -> str:
-        """Return the store that is meant; raise `InvalidInput` if two are named."""
+        """Return the named store; raise `InvalidInput` if two are named."""
         if self.store is None:
             return in_message
         if in_message not in ("", self.store):
@@ -72,7 +72,7 @@ class Envelope:
 
 
 class IncomingCall:
-    """A call as it arrived, and what was said beside its arguments."""
+    """A call as it arrived, and its metadata."""
 
     __slots__ = ("call", "caller", "message", "seconds", "size", "store")
 
@@ -154,7 +154,7 @@ class CallMessages:
                     await stream.throttle(len(data))
 
     async def _events(self, method: Method, envelope: Envelope) -> Messages:
-        """Yield the pages of a replay or a subscription; a slow client is waited for."""
+        """Yield the pages of a replay or a subscription, at the pace of the client."""
         incoming = await _incoming(method, envelope)
         call, stored = incoming.call, bool(incoming.message.stored)
         assert isinstance(call, (Replay, Subscribe)), f"{method.name} has events"
@@ -192,7 +192,7 @@ def _encoded_page(page: EventPage, *, stored: bool) -> bytes:
 
 
 async def _incoming(method: Method, envelope: Envelope) -> IncomingCall:
-    """Return the call in the bytes of a request; raise `InvalidInput` if there is none."""
+    """Return the call in the bytes of a request; raise `InvalidInput` if it has none."""
     if len(envelope.data) < LARGE_BYTES:
         return _decoded(method, envelope)
     return await asyncio.to_thread(_decoded, method, envelope)
@@ -204,7 +204,7 @@ def _decoded(method: Method, envelope: Envelope) -> IncomingCall:
 
 
 def parsed(kind: Any, data: bytes) -> Message:
-    """Return a message of a class from its bytes; raise `InvalidInput` if they are none."""
+    """Return a message of a class from its bytes; raise `InvalidInput` for invalid ones."""
     try:
         return kind.FromString(data)
     except DecodeError as error:
@@ -214,7 +214,7 @@ def parsed(kind: Any, data: bytes) -> Message:
 
 
 def _page_messages(call: Call[Any], items: Sequence[Any]) -> Iterator[bytes]:
-    """Yield the messages of a page, which are not much larger than a page should be."""
+    """Yield the messages of a page: two, if one would be too large."""
     message = codec.page_of(call, items)
     if len(items) > 1 and message.ByteSize() > PAGE_BYTES:
         middle = len(items) // 2

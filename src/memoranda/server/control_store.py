@@ -77,17 +77,17 @@ class ControlStore:
 
     @property
     def name(self) -> str:
-        """What its backups are called by."""
+        """The name in the file names of its backups."""
         path = self.core.engine.path
         return "_control" if path is None else path.name.removesuffix(SUFFIX)
 
     @property
     def store(self) -> Store:
-        """A handle of it, for what the server itself remembers."""
+        """A handle of it, for data of the server itself."""
         return Store(LocalCalls(self.core), Defaults())
 
     def start(self) -> None:
-        """Follow what other processes change, and write the audit, in a thread of its own."""
+        """Start a thread that reads changes of other processes and writes the audit."""
         assert self._thread is None, "it is started once"
         self._thread = threading.Thread(target=self._follow, name="memoranda-control", daemon=True)
         self._thread.start()

@@ -27,7 +27,8 @@ from memoranda.storage.postgres.session import Session, open_session
 from memoranda.storage.thread_locks import new_lock
 
 _CONTROL = "_control"
-"""The control store's name, or how it begins: it is no name of a store, so no token reaches it."""
+"""The name of the control store, or its beginning. It is no valid name of a store, so no token
+reaches it."""
 
 
 def control_store_url(database: DatabaseUrl) -> str:
@@ -73,7 +74,7 @@ class DatabaseCatalog:
         return self._find(name)[1].name
 
     def missing(self, name: str) -> NotFound:
-        """Return the error of a store that is not there."""
+        """Return the error for a missing store."""
         if self._database.store:
             return NotFound(f"there is no store {short_repr(name)}: this server has one only")
         return NotFound(f"there is no store {short_repr(name)}: check its name, or create it")
@@ -103,8 +104,8 @@ class DatabaseCatalog:
                 return
             is_created = False
             try:
-                with self._catalog_at(url) as (there, _):
-                    there.adopt(store)
+                with self._catalog_at(url) as (store_catalog, _):
+                    store_catalog.adopt(store)
                 is_created = True
             finally:
                 if not is_created:
@@ -116,11 +117,11 @@ class DatabaseCatalog:
         store, url = self._find(old)
         if check_name("new", new) == old:
             raise InvalidInput("new", f"{short_repr(new)} is its name already: give another one")
-        with self._catalog() as (catalog, _), self._owning(store, url) as there:
+        with self._catalog() as (catalog, _), self._owning(store, url) as store_catalog:
             if store.location is not None:
-                row = there.find_id(store.store_id)
+                row = store_catalog.find_id(store.store_id)
                 if row is not None and row.name != new:  # else an earlier try was interrupted
-                    there.rename(row, new)
+                    store_catalog.rename(row, new)
             catalog.rename(store, new)
 
     def drop(self, name: str) -> RemovedStore:
@@ -128,8 +129,11 @@ class DatabaseCatalog:
         self._check_many("name", name)
         store, url = self._find(name)
         with self._catalog() as (catalog, _):
-            with suppress(NotFound), self._owning(store, url) as there:  # or it is gone there
-                there.remove(store)
+            with (
+                suppress(NotFound),
+                self._owning(store, url) as store_catalog,
+            ):  # or it is gone there
+                store_catalog.remove(store)
             if store.location is not None:
                 catalog.remove(store)
         return RemovedStore(name, (url.name,), None)
@@ -153,9 +157,9 @@ class DatabaseCatalog:
             raise InvalidInput("url", "names one store: give the URL without ?store=")
         with (
             self._catalog() as (_, session),
-            closing(open_session(database.conninfo)) as other,
+            closing(open_session(database.conninfo)) as server_session,
         ):
-            Directory(session, self._database).put(name, str(database), other)
+            Directory(session, self._database).put(name, str(database), server_session)
 
     def remove_server(self, name: str) -> None:
         """Remove a database that none of the stores is in."""
@@ -177,8 +181,8 @@ class DatabaseCatalog:
             url = Directory(session, self._database).url_of(store)
             if store.location is None:
                 return self._keeper(url).acquire(session, store.store_id, repr(name), address)
-        with closing(open_session(url.conninfo)) as there:
-            return self._keeper(url).acquire(there, store.store_id, repr(name), address)
+        with closing(open_session(url.conninfo)) as store_session:
+            return self._keeper(url).acquire(store_session, store.store_id, repr(name), address)
 
     def _keeper(self, url: DatabaseUrl) -> LeaseKeeper:
         with self._mutex:
@@ -207,7 +211,7 @@ class DatabaseCatalog:
                 yield self.summarize(name)
 
     def close(self) -> None:
-        """Extend no lease any more."""
+        """Stop extending leases."""
         for keeper in self._leases.values():
             keeper.close()
 

@@ -17,7 +17,7 @@ from memoranda.log.commit.refusals import AUTHENTICATION, PERMISSION, Refusals
 from memoranda.storage.thread_locks import new_lock
 
 UNKNOWN_CALLER = "unknown"
-"""Who is recorded for a secret that is no token's, and for callers of a server without tokens."""
+"""The recorded id of callers with an unknown secret, and of callers of a server without tokens."""
 Reason = Literal["unknown", "expired", "revoked"]
 
 
@@ -29,14 +29,14 @@ class Denials:
         self._refusals = Refusals(core.clock)
         self._mutex = new_lock()
         self.counts: Counter[str] = Counter()
-        """How many there were of each kind, since the server started."""
+        """The number of denials of each kind since the server started."""
 
     def unauthenticated(self, token_id: str | None, reason: Reason) -> None:
-        """Note a call whose secret is no token's, or of one that is expired or revoked."""
+        """Note a call with an unknown secret, or with an expired or revoked token."""
         self._note(AUTHENTICATION, token_id, (reason,))
 
     def denied(self, token_id: str | None, *about: str) -> None:
-        """Note a call that a token does not allow, or a store that it does not cover.
+        """Note a denied call, or a store that the token does not cover.
 
         `about` are names that the server knows, such as the call's and the store's, no content.
         """
@@ -48,7 +48,7 @@ class Denials:
             self._refusals.note(kind, token_id or UNKNOWN_CALLER, about or (UNKNOWN_CALLER,))
 
     def write(self, *, counts: bool = False) -> None:
-        """Commit what is queued to the control store; with `counts`, also what was only counted.
+        """Commit the queued denials to the control store; with `counts`, also the pending counts.
 
         A failure is not reported: the next record counts these denials.
         """

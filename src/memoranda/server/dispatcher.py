@@ -1,9 +1,9 @@
-"""The dispatcher: from who calls, which store and which call, to an answer.
+"""The dispatcher: it answers calls on the stores of a server.
 
-Every protocol of the server is a translation to and from these methods; what a caller may reach and
-how much it may do is decided here, for all of them. A caller has a grant, from its token; on a
-server that asks for none, it may do everything. What it may not reach looks like what does not
-exist: a store that its token is not for raises the error of a store that is not there.
+Every protocol of the server translates to and from these methods. The dispatcher alone decides
+which stores a caller may reach, and how much it may do. A caller has a grant, from its token; on a
+server that asks for none, it may do everything. A store that its token does not cover looks as if
+it did not exist: it raises the error for a missing store.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ Page = TypeVar("Page")
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who calls, and what it may do."""
+    """A caller, with its authority."""
 
     grant: Grant = EVERYTHING
     token: Token | None = None
-    """None: the server asks for no tokens."""
+    """None: the server requires no tokens."""
     is_exempt: bool = False
-    """Whether it needs no token, also where others do."""
+    """Whether it needs no token even if others do."""
 
     def acting(self, agent_id: str | None) -> Caller:
-        """Return the caller in the name of an agent, for a call that names the one it acts for.
+        """Return the caller acting for an agent that the call names.
 
-        A token that has an agent acts for that one, whatever the call says.
+        A token with an agent always acts for that agent.
         """
         grant = self.grant
         if not agent_id or grant.actor is not None:
@@ -72,7 +72,7 @@ class Caller(msgspec.Struct, frozen=True):
         return Caller(replace(grant, actor=agent_id), self.token, self.is_exempt)
 
     def check_operator(self) -> None:
-        """Raise `PermissionDenied` unless it may see what concerns the server as a whole."""
+        """Raise `PermissionDenied` unless it may see data about the server as a whole."""
         grant, store = self.grant, None if self.token is None else self.token.store
         if "admin" in grant.verbs and grant.covers_everything and store is None:
             return
@@ -82,7 +82,7 @@ class Caller(msgspec.Struct, frozen=True):
         )
 
     def check_agent(self, core: Core) -> None:
-        """Raise `InvalidInput` if the call names what is no agent; a token names a valid one."""
+        """Raise `InvalidInput` if the call names an invalid agent; a token names a valid one."""
         agent, token = self.grant.actor, self.token
         if agent is not None and (token is None or token.grant.actor is None):
             check_agent(core, agent)
@@ -105,22 +105,22 @@ class Dispatcher:
         self._asks_always = asks_for_tokens
         self._wakeups = Wakeups()
         self.traffic = Traffic()
-        """What it has answered."""
+        """Counts of the answered calls."""
         assert control is not None or not asks_for_tokens, "tokens are kept in a control store"
 
     def for_surface(self, traffic: Traffic) -> Self:
-        """Return the same dispatcher for one protocol, whose calls are counted apart."""
-        other = copy(self)
-        other.traffic = traffic
-        return other
+        """Return this dispatcher for one protocol, with separate counts."""
+        surface = copy(self)
+        surface.traffic = traffic
+        return surface
 
     @property
     def asks_for_tokens(self) -> bool:
-        """Whether a caller needs a token: if the server was told so, or has any."""
+        """Whether callers need a token: by the settings, or because a token exists."""
         return self._asks_always or (self._control is not None and self._control.tokens.has_any)
 
     def caller(self, secret: str | None) -> Caller:
-        """Return who calls with a secret, or raise `Unauthenticated`."""
+        """Return the caller with this secret, or raise `Unauthenticated`."""
         if self._control is None or not self.asks_for_tokens:
             return Caller()
         token = self._control.tokens.authenticate(secret)
@@ -129,7 +129,7 @@ class Dispatcher:
     def check_current(self, caller: Caller) -> None:
         """Raise `Unauthenticated` if the caller's token was revoked, or has expired, since.
 
-        So it does for a caller without one, if the server has got its first token since.
+        It also raises for a caller without a token, if the first token was created since.
         """
         if self._control is None or caller.is_exempt:
             return
@@ -142,9 +142,9 @@ class Dispatcher:
     def admit(
         self, caller: Caller, work: Work = "call", *, calls: int = 1, size: int = 0
     ) -> Admission:
-        """Let something through, as far as the caller's limits allow; leave it at its end.
+        """Admit work within the caller's limits; exit the returned block at its end.
 
-        It raises `TooManyRequests`, which says when to try again.
+        It raises `TooManyRequests`, which has the time of the next attempt.
         """
         return self._meter.admit(caller.token, work, calls=calls, size=size)
 
@@ -156,8 +156,8 @@ class Dispatcher:
     def use(self, caller: Caller, store: str, about: str) -> StoreUse:
         """Return a block in which a store is open, if the caller may reach it.
 
-        `about` is the name of what the caller asks for, for the audit of denials. Errors, also of
-        opening it, name no folders of the server.
+        `about` is the name of the requested item, for the audit of denials. Errors, also of opening
+        it, name no folders of the server.
         """
         return StoreUse(self, caller, store, about)
 
@@ -171,7 +171,7 @@ class Dispatcher:
         return self._stores.use(name, names_folder=False)
 
     def count(self, call: Call[Any]) -> str:
-        """Count a call, and return its name; raise if it cannot be made from elsewhere."""
+        """Count a call, and return its name; raise if it must not leave its process."""
         name = _check_sendable(call)
         self.traffic.calls[name] += 1
         return name
@@ -231,9 +231,9 @@ class Dispatcher:
     ) -> Answer:
         """Commit a call that writes, and return its answer.
 
-        `is_named` says whether its caller chose the `txn_id`, and wants it recorded also if it
-        changes nothing. It is given up after `seconds`, unless it is decided by then. `on_open` is
-        called with the store that will commit it, and may raise.
+        `is_named` says whether the caller chose the `txn_id`; then it is recorded even if it
+        changes nothing. After `seconds`, an undecided write is withdrawn. `on_open` is called with
+        the store that will commit it, and may raise.
         """
         name = self.count(call)
         with self.admit(caller, size=size), self.traffic.timed(call):
@@ -305,7 +305,7 @@ class Dispatcher:
                     yield stream
 
     def _check_subscription(self, caller: Caller, opened: OpenStore) -> None:
-        """Raise if its caller may read no more, or is to begin again where the store is now."""
+        """Raise if its caller may not read any more, or if the store has moved."""
         self.check_current(caller)
         opened.check_current()
 
@@ -325,7 +325,7 @@ class Dispatcher:
     def reported(
         self, caller: Caller, opened: OpenStore, about: str, error: MemorandaError
     ) -> MemorandaError:
-        """Return an error as its caller is told of it; a denial is noted."""
+        """Return the error to send to the caller, and note a denial."""
         if isinstance(error, PermissionDenied):
             self._note_denial(caller, about, opened.name)
         return error_without_folders(error, opened.core)
@@ -379,7 +379,7 @@ class StoreUse:
 
 
 def _check_sendable(call: Call[Any]) -> str:
-    """Return the name of a call that a caller in another process may make."""
+    """Return the name of a call; refuse one that must not leave its process."""
     name = call_name(type(call))
     if call.local_only is not None:
         raise InvalidInput("call", f"{name} cannot be sent to a server: {call.local_only}")
@@ -387,7 +387,7 @@ def _check_sendable(call: Call[Any]) -> str:
 
 
 def _bounded(call: WriteCall[Answer], seconds: float | None) -> WriteCall[Answer]:
-    """Return a commit that is given up when its caller no longer waits for it."""
+    """Return a commit whose timeout ends when its caller stops waiting."""
     if seconds is None or not isinstance(call, Commit) or type(call.timeout) is not float:
         return call
     bounded: Any = replace(call, timeout=min(call.timeout, seconds))

@@ -1,4 +1,4 @@
-"""Replays and subscriptions as pages of events, in stored bytes wherever they are shown so."""
+"""Replays and subscriptions as pages of events, stored bytes where nothing is masked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memoranda.sdk.local.async_calls import AsyncLocalCalls
 from memoranda.server.wakeups import Wakeups
 
 MAX_WAIT_SECONDS = 1.0
-"""How long a subscription waits before it looks whether its caller may still read."""
+"""Seconds between two checks whether the caller of a waiting subscription may still read."""
 
 
 class EventPage(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Answers and errors for callers elsewhere: they name no folder and no database of the server.
 
-Where a server keeps its stores is nothing that its callers need, and may tell of other tenants.
+Callers do not need the folders of a server, and their names may reveal other tenants.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memoranda.log.erasure.certificate import Certificate
 
 Answer = TypeVar("Answer")
 _FROM_DATABASE = re.compile(r" \(PostgreSQL: .*\)|postgresql://[^\s?]*\?store=", re.DOTALL)
-"""Where a server of PostgreSQL is, and what it says."""
+"""Matches the address of a PostgreSQL server, and its messages."""
 
 
 def without_folders(answer: Answer) -> Answer:
@@ -36,7 +36,7 @@ def error_without_folders(error: MemorandaError, core: Core) -> MemorandaError:
 
 
 def error_without(parent: Path | None, error: MemorandaError) -> MemorandaError:
-    """Return an error whose texts do not name a folder; None: nor what a database has said."""
+    """Return an error without a folder in its texts; None: without a database's messages."""
     secret = _FROM_DATABASE if parent is None else re.compile(re.escape(f"{parent}{os.sep}"))
     texts = {name: text for name, text in vars(error).items() if type(text) is str}
     if not any(secret.search(text) for text in (*texts.values(), str(error))):

@@ -25,12 +25,12 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        more = {name: value for name, value in vars(record).items() if name not in _OWN_FIELDS}
+        extra = {name: value for name, value in vars(record).items() if name not in _OWN_FIELDS}
         fields: dict[str, object] = {
             "time": to_rfc3339(int(record.created * 1_000_000)),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
-            **more,
+            **extra,
         }
         if record.exc_info and record.exc_info[0] is not None:
             fields["error"] = record.exc_info[0].__name__

@@ -1,4 +1,4 @@
-"""Calls that take long: how far they are, and then their answer."""
+"""Long calls: reports of their progress, then their answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRESS_SECONDS = 0.1
 
 
 class Step(msgspec.Struct, frozen=True):
-    """How far the work is."""
+    """The progress of the work."""
 
     done: int
     total: int
@@ -32,7 +32,7 @@ class Answer(msgspec.Struct, frozen=True):
 async def ask_long(
     dispatcher: Dispatcher, caller: Caller, store: str, call: Call[Any], *, size: int
 ) -> AsyncGenerator[Step | Answer, None]:
-    """Yield the progress of a call, and then its answer; closing it gives the work up.
+    """Yield the progress of a call, and then its answer; closing the iterator cancels the call.
 
     The first report comes at once, and the last one before the answer.
     """

@@ -1,13 +1,12 @@
-"""Metering: how much the callers of each token may do, at once and over time.
+"""Metering: limits on the calls of each token, at once and over time.
 
 Rates are token buckets: a bucket fills with a limit's units a second, and holds what comes in
-`BURST_SECONDS`. What costs more than a bucket can hold is let through when it is full, and leaves a
-debt. All limits are checked before anything is spent. Past one of them, a call gets
+`BURST_SECONDS`. A request that costs more than a full bucket is admitted when the bucket is full,
+and leaves a debt. All limits are checked before anything is spent. Past one of them, a call gets
 `TooManyRequests`, which says after how many seconds it may try again.
 
 Accounts are kept for tokens only: a caller without one shares the account of all such callers. An
-account that has nothing open and has regained all its allowance is as good as none, and is dropped
-when there are many.
+idle account with a full allowance carries no information, and is dropped when there are many.
 """
 
 from __future__ import annotations
@@ -33,11 +32,12 @@ MAX_ACCOUNTS = 4096
 _MAX_DROPS = 64
 """Accounts that are looked at when a new one is one too many."""
 _LONG_RESERVE_SECONDS = 1.0
-"""What a long call spends when it begins: many that begin at once do not pass together."""
+"""Seconds that a long call spends at its start, so that many cannot start at once."""
 _RETRY_CALL_SECONDS, _RETRY_STREAM_SECONDS = 0.1, 1.0
-"""When to try again after too many calls in flight, or streams: nobody knows when one ends."""
+"""Seconds until the next attempt after too many calls or streams in flight, whose ends are not
+known."""
 _TOLERANCE = 1e-9
-"""Of a bucket's size: whoever waits as long as it was told is let through."""
+"""A share of a bucket's size, so that a caller that waits for the named time is admitted."""
 
 
 class Bucket:
@@ -72,7 +72,7 @@ class Bucket:
 
 
 class _Account:
-    """What the callers of one token have open, and their allowances."""
+    """The open calls of one token, and its allowances."""
 
     __slots__ = ("calls", "limits", "long", "long_calls", "requests", "sizes", "streams")
 
@@ -133,7 +133,7 @@ def _refusal(problem: str, limit: float, wait: float) -> TooManyRequests:
 
 
 class Admission:
-    """Something that was let through, while it lasts: leave it when it has ended."""
+    """An admitted call or stream; exit the block when it has ended."""
 
     __slots__ = ("_account", "_calls", "_meter", "_work", "spent_until")
 
@@ -178,7 +178,7 @@ class Admission:
 
 
 class Meter:
-    """Lets calls through as far as the limits of their tokens allow. Threads can share it."""
+    """Admits calls within the limits of their tokens. Threads can share it."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class Meter:
     def admit(
         self, token: Token | None, work: Work = "call", *, calls: int = 1, size: int = 0
     ) -> Admission:
-        """Let something through, or raise `TooManyRequests`; leave what is returned at its end.
+        """Admit work, or raise `TooManyRequests`; exit the returned block at its end.
 
         `size` are the bytes of the request; several calls may come in one.
         """

@@ -1,8 +1,8 @@
 """The metrics of a server, in the text format of Prometheus.
 
-Everything is counted as plain numbers where it happens, and read here when somebody asks: a call
-pays for no library. Labels have bounded sets of values, which `METRICS` names. There is never one
-for a store, an agent, a namespace or a token.
+Everything is counted as plain numbers where it happens, and read here when metrics are requested,
+so calls do not pay for a library. Labels have bounded sets of values, which `METRICS` names. There
+is never one for a store, an agent, a namespace or a token.
 """
 
 from __future__ import annotations
@@ -134,11 +134,11 @@ class ServerMetrics(Collector):
         return await asyncio.to_thread(generate_latest, self._registry)
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing: the names are known only to be of this server."""
+        """Return nothing: metrics are not registered in advance."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
-        """Return what was read last."""
+        """Return the metrics that were read last."""
         return self._families
 
     def _read(self) -> dict[str, list[Sample]]:
@@ -222,7 +222,7 @@ def _family(name: str, samples: Iterable[Sample]) -> Metric:
 def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
     """Return how many values are at most as large as each bound."""
     count, buckets = 0, []
-    for bound, more in zip((*histogram.bounds, "+Inf"), [*histogram.counts], strict=True):
-        count += more
+    for bound, bucket_count in zip((*histogram.bounds, "+Inf"), [*histogram.counts], strict=True):
+        count += bucket_count
         buckets.append((str(bound), float(count)))
     return buckets

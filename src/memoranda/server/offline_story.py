@@ -1,9 +1,9 @@
-"""One agent's story over a range, read from a store: what a page without a server shows.
+"""One agent's story over a range, read from a store, for a page without a server.
 
-It holds the agent's events of the range, and what was known as of each of them: items of lists and
-explanations, each with the commit it appears at and the commit it goes. Between two events after
-which an answer is the same, it is taken to be the same: so a store is asked as often as its answers
-change, not once an event.
+It holds the agent's events of the range and the knowledge as of each event: items of lists and
+explanations, each with the commits at which it appears and disappears. If an answer is equal after
+two events, it is assumed to be equal between them. So the number of reads follows the changes, not
+the events.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from memoranda.sdk.store.store import Store
 from memoranda.storage.port import Progress
 
 MAX_EVENTS = 5_000
+"""Events of a story: a page draws all of them at once."""
 MAX_BYTES = 32 * 1024 * 1024
-"""Of text in a story: what browsers open without a pause."""
+"""Bytes of a story: browsers open as much without a pause."""
 _MAX_ITEMS = 2_000
 """Items of a list that was there before the range; a page shows fewer of them at once."""
 _REMEDY = "choose less of it with --from and --to, or one namespace with --namespace"
@@ -51,8 +52,8 @@ def read_story(
     times: dict[str, Any] = {"from_timestamp": from_timestamp, "to_timestamp": to_timestamp}
     number = sum(bucket.events for bucket in store.timeline_buckets(**scope, **times, buckets=1))
     if number == 0:
-        where = "any namespace" if namespace is None else f"namespace {namespace!r}"
-        raise NotFound(f"agent {agent_id!r} has no event in {where} in this range")
+        place_text = "any namespace" if namespace is None else f"namespace {namespace!r}"
+        raise NotFound(f"agent {agent_id!r} has no event in {place_text} in this range")
     if number > MAX_EVENTS:
         raise InvalidInput(
             "range", f"has {number:,} events, and a file holds {MAX_EVENTS:,} at most: {_REMEDY}"
@@ -62,7 +63,7 @@ def read_story(
 
 
 class _Reading:
-    """Reads what was known at the commits of some events."""
+    """Reads the knowledge as of the commits of some events."""
 
     def __init__(
         self, store: Store, agent_id: str, events: Sequence[Json], progress: Progress | None
@@ -274,7 +275,7 @@ class _Reading:
         return talks
 
     def _spend(self, part: Part) -> Part:
-        """Count what a part takes; raise `InvalidInput` if the story becomes too long."""
+        """Add the size of a part; raise `InvalidInput` if the story becomes too long."""
         self._left -= len(_text(part))
         if self._left < 0:
             size = MAX_BYTES // (1024 * 1024)
@@ -316,7 +317,7 @@ def _refs(
     memories: dict[str, list[Interval]],
     facts: dict[str, list[Interval]],
 ) -> list[tuple[str, Ref, set[int]]]:
-    """Return what can be explained: its name in the story, and the commits that changed it."""
+    """Return the explainable items: the name in the story, and the commits that changed it."""
     refs: dict[str, tuple[Ref, set[int]]] = {}
     for space, key_intervals in state.items():
         for start, _, record in key_intervals:

@@ -52,7 +52,7 @@ class PageStream(Generic[Page]):
             await asyncio.sleep(seconds)
 
     async def aclose(self) -> None:
-        """End the stream, and let go of what it reads."""
+        """End the stream, and release its pages."""
         ahead, self._next = self._next, None
         if ahead is not None:
             ahead.cancel()

@@ -1,4 +1,4 @@
-"""What a server process asks of the interpreter and of the operating system, before it serves.
+"""Settings of the interpreter and of the operating system for a server process.
 
 These settings are of the whole process, so a library must leave them alone: only `memoranda serve`
 makes them.
@@ -13,9 +13,9 @@ import sys
 _log = logging.getLogger("memoranda.server")
 
 SWITCH_SECONDS = 0.0005
-"""How long a thread that computes keeps the interpreter from one that waits for it; Python's own
-interval is ten times as long. A commit waits at each statement, so a search of one tenant would add
-tens of milliseconds to the commits of another."""
+"""Seconds that a computing thread may keep the interpreter from a waiting one; Python's default is
+ten times as long. A commit waits at each statement, so a search of one tenant would add tens of
+milliseconds to the commits of another."""
 _COLLECT_AFTER = (10_000, 10, 20)
 """Thresholds of the garbage collector. A full collection stops every thread, for some tens of
 milliseconds with a few hundred stores. Little here needs one: most objects are freed at once."""
@@ -41,8 +41,8 @@ def fitting_stores(max_open: int) -> int:
     limit = _raise_handle_limit(max_open * _HANDLES_OF_STORE + _OTHER_HANDLES)
     if limit is None:
         return max_open
-    others = min(_OTHER_HANDLES, limit // 2)
-    fitting = max(min(max_open, (limit - others) // _HANDLES_OF_STORE), 1)
+    other_handles = min(_OTHER_HANDLES, limit // 2)
+    fitting = max(min(max_open, (limit - other_handles) // _HANDLES_OF_STORE), 1)
     if fitting < max_open:
         _log.warning(
             "only %d stores can be open at a time, as the process may have %d file handles: raise "
@@ -56,19 +56,19 @@ def fitting_stores(max_open: int) -> int:
 
 if sys.platform == "win32":
 
-    def _raise_handle_limit(needed: int) -> int | None:  # noqa: ARG001
+    def _raise_handle_limit(handles: int) -> int | None:  # noqa: ARG001
         """Return None: Windows has no such limit."""
         return None
 
 else:
     import resource
 
-    def _raise_handle_limit(needed: int) -> int | None:
+    def _raise_handle_limit(handles: int) -> int | None:
         """Return the limit of file handles, after raising it if it can be; None: there is none."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft == resource.RLIM_INFINITY:
             return None
-        if soft < needed:
-            soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        if soft < handles:
+            soft = handles if hard == resource.RLIM_INFINITY else min(handles, hard)
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         return soft

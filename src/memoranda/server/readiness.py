@@ -1,4 +1,4 @@
-"""Readiness: whether a server can answer calls at this moment, and if not, why."""
+"""Readiness: checks whether a server can answer calls now, and gives the reason if not."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from memoranda.server.folders import error_without
 from memoranda.server.stores import StoreSet
 
 CHECK_SECONDS = 5.0
-"""How long a check may take; a disk that takes longer does not answer calls either."""
+"""Seconds that a check may take; a slower disk could not answer calls either."""
 REUSE_SECONDS = 1.0
-"""How long the result of a check is used again: whoever can connect may ask, without a token."""
+"""Seconds that the result of a check is reused: any client may request it without a token."""
 
 
 class Readiness:
@@ -28,7 +28,7 @@ class Readiness:
         self._checked_at = 0.0
         self._problem: Unavailable | None = None
         self._check: asyncio.Task[None] | None = None
-        """The check that runs, which all who ask meanwhile wait for."""
+        """The running check, which all concurrent requests wait for."""
 
     async def check(self) -> None:
         """Raise `Unavailable`, with the reason, if calls could not be answered."""

@@ -16,7 +16,7 @@ _ID = re.compile(r"[\x21-\x7e]{1,128}")
 
 
 class FinishedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is known of a request when its answer was sent."""
+    """The data of a finished request."""
 
     surface: str
     method: str

@@ -44,7 +44,7 @@ from memoranda.storage.store_url import Url
 
 HOST = "127.0.0.1"
 _PLACES = 3
-"""Settings that say where the stores are; one of them is given."""
+"""Settings with the location of the stores; exactly one of them is given."""
 DRAIN_SECONDS = 10.0
 """Time that calls in flight have to end when the server shuts down."""
 
@@ -60,7 +60,7 @@ def is_loopback(host: str) -> bool:
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server serves, where, and to whom."""
+    """The settings of a server: stores, addresses and callers."""
 
     folder: Path | None = None
     """A folder of stores; else `file`."""
@@ -88,7 +88,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     call_limits: CallLimits = CallLimits()
     """The limits of tokens that have none of their own."""
     jobs: JobSettings = JobSettings()
-    """What is done regularly."""
+    """The scheduled jobs."""
 
     @property
     def serves_many(self) -> bool:
@@ -121,7 +121,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         return not self.is_local if self.tokens is None else self.tokens
 
     def check(self) -> None:
-        """Refuse settings with which others could read or change what is not theirs."""
+        """Refuse settings that would let others read or change data without permission."""
         if [self.folder, self.file, self.database].count(None) != _PLACES - 1:
             raise InvalidInput(
                 "stores",
@@ -179,7 +179,7 @@ class Server:
 
     @property
     def dispatcher(self) -> Dispatcher:
-        """What answers the calls of a started server."""
+        """The dispatcher of a started server."""
         assert self._dispatcher is not None, "the server was started"
         return self._dispatcher
 

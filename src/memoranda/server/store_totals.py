@@ -1,4 +1,4 @@
-"""What all stores of a server have done, and have to do, in numbers: no store is named."""
+"""Totals over all stores of a server: finished and pending work, without names of stores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StoreTotals:
         self.failing_indexes = 0
 
     def add(self, core: Core) -> None:
-        """Add an open store: what it has done, and what it has to do."""
+        """Add an open store's finished and pending work."""
         self.add_done(core)
         commits, size = core.committer.queued
         self.queued_commits += commits
@@ -35,14 +35,14 @@ class StoreTotals:
         self.failing_indexes += core.background_indexer.failure is not None
 
     def add_done(self, core: Core) -> None:
-        """Add what a store has done."""
+        """Add a store's finished work."""
         counts = core.committer.counts
         self.commits += counts.commits
         self.batch_sizes.merge(counts.batch_sizes)
         self.commit_seconds.merge(core.engine.commit_seconds)
 
     def copy_done(self) -> StoreTotals:
-        """Return new totals with what was done only."""
+        """Return new totals with the finished work only."""
         totals = StoreTotals()
         totals.commits = self.commits
         totals.batch_sizes.merge(self.batch_sizes)

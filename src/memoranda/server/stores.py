@@ -63,12 +63,13 @@ MAX_OPEN = 500
 IDLE_SECONDS = 300.0
 """Time after its last use for which a store stays open."""
 _IDLE_CHECKS = 10
+"""Looks for idle stores in that time."""
 _MIN_IDLE_CHECK_SECONDS = 0.1
-"""How often idle stores are looked for in that time, and the least time between two looks."""
+"""The least time between two such looks."""
 _READERS = 1
 """Connections for reading that a store keeps while it is idle."""
 _LOST_RETRY_SECONDS = 0.1
-"""Seconds after which clients of a lost store ask again: it is open where it is by then."""
+"""Seconds after which clients of a lost store try again; its new server has it open by then."""
 _THREADS = 8
 """Stores that are opened or closed at a time; an outdated one may take minutes to open."""
 
@@ -88,7 +89,7 @@ class StoreOptions(msgspec.Struct, frozen=True):
     clock: Clock | None = None
     ids: IdSource | None = None
     address: str = ""
-    """Where the server can be reached, for whoever finds that it owns a store."""
+    """The address of the server, for messages to others about the owner of a store."""
     max_open: int = MAX_OPEN
     idle_seconds: float = IDLE_SECONDS
 
@@ -130,11 +131,11 @@ class OpenStore:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it is elsewhere by now, or another server owns it: it is to be closed here."""
+        """Whether it has moved, or another server owns it, so that it must be closed here."""
         return self.core.engine.is_frozen or (self._owner is not None and self._owner.is_lost)
 
     def check_current(self) -> None:
-        """Raise if the store is to be closed here: a stream that goes on must begin again."""
+        """Raise if the store must be closed here; a stream must then begin again."""
         if self.is_lost:
             raise _lost()
 
@@ -155,11 +156,11 @@ class _Entry:
     def __init__(self, name: str) -> None:
         self.name = name
         self.pins = 0
-        """How many use it, or wait until it is open."""
+        """The number of its users, waiting ones included."""
         self.used_at = 0.0
         """When it was last used, by the monotonic clock."""
         self.has_place = False
-        """Whether it counts as open."""
+        """Whether it occupies a place."""
         self.store: OpenStore | None = None
         self.opening: asyncio.Task[None] | None = None
         self.closing: asyncio.Task[None] | None = None
@@ -224,11 +225,11 @@ class StoreSet:
         """Set when a store is no longer pinned; closing waits for it."""
         self._is_closing = False
         self._closed_totals = StoreTotals()
-        """What stores had done when they were closed."""
+        """The finished work of closed stores."""
         self.jobs_of: Callable[[str], Sequence[JobStatus]] = _no_jobs
-        """Tells of the scheduled jobs of a store, by its name."""
+        """Returns the status of the scheduled jobs of a store, by its name."""
         self._tasks: set[asyncio.Task[None]] = set()
-        """Those that open and close: the loop itself keeps no task alive."""
+        """Tasks that open and close stores; the loop itself keeps no reference to a task."""
 
     @classmethod
     def in_folder(cls, folder: Url, options: StoreOptions | None = None) -> StoreSet:
@@ -436,7 +437,7 @@ class StoreSet:
     async def _make_place(self, entry: _Entry) -> None:
         """Close the store that was used least recently, if all places are taken."""
         entry.has_place = True
-        closing = sum(other.closing is not None for other in self._entries.values())
+        closing = sum(open_entry.closing is not None for open_entry in self._entries.values())
         if self.open_count - closing <= self._max_open:
             return
         unused = next(iter(self._unused()), None)
@@ -504,7 +505,7 @@ class StoreSet:
         await asyncio.shield(self._start_closing(entry))
 
     def _start_closing(self, entry: _Entry) -> asyncio.Task[None]:
-        """Close a store, whoever uses it."""
+        """Close a store, even if it is in use."""
         if entry.closing is None:
             entry.closing = self._start(self._close_entry(entry))
         return entry.closing
@@ -551,7 +552,7 @@ class StoreSet:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """Start a task that goes on when those who wait for it are cancelled."""
+        """Start a task that continues when the tasks that wait for it are cancelled."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._end)

@@ -1,4 +1,4 @@
-"""The files of a server's TLS: its certificate and key, and what its clients must have."""
+"""The TLS files of a server: its certificate, its key, and the CA of its clients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TlsFiles(msgspec.Struct, frozen=True):
     """Certificates, one of which must have signed that of a client; None: clients need none."""
 
     def read(self) -> tuple[bytes, bytes, bytes | None]:
-        """Return what the files have, if it fits; else raise `InvalidInput`."""
+        """Return the content of the files; raise `InvalidInput` if they do not fit together."""
         certificate = _read("tls_cert", self.certificate)
         key = _read("tls_key", self.key)
         client_ca = None if self.client_ca is None else _read("tls_client_ca", self.client_ca)
@@ -36,7 +36,7 @@ class TlsFiles(msgspec.Struct, frozen=True):
         return tuple(filter(None, (self.certificate, self.key, self.client_ca)))
 
     def stamp(self) -> object:
-        """Return what changes when a file does; None if one is not there."""
+        """Return a value that changes whenever a file changes; None if a file is missing."""
         try:
             states = [path.stat() for path in self.all]
         except OSError:

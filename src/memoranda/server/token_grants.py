@@ -1,8 +1,8 @@
-"""What a token may do, from the words of its creation: agents, patterns of namespaces, verbs.
+"""The grant of a token, from the arguments of its creation: agents, namespaces, verbs.
 
-- `agent` is who acts: the actor of every call, whose own data is covered. What is recorded in a log
-  in the name of an agent was thus written by a token of this agent.
-- `covers` are further agents whose own data is covered; `*`: that of all.
+- `agent` is the actor of every call, whose own data is covered. So every record in an agent's name
+  was written with a token of that agent.
+- `covers` are further agents whose own data is covered; `*` stands for all.
 - `namespaces` are patterns: `team/*` is `team` and what is below it, `*` is all.
 - Without an agent, each call acts in the name of the agent that it names. Only a token for every
   agent and namespace may do that: the name of an agent means the same in the whole store, and so do
@@ -34,12 +34,12 @@ def grant_of(
     namespaces: Iterable[str] = (ALL,),
     verbs: Iterable[str] = DEFAULT_VERBS,
 ) -> Grant:
-    """Return the grant of a token, or raise `InvalidInput` for words that mean none."""
+    """Return the grant of a token, or raise `InvalidInput` for invalid arguments."""
     allowed = _verbs(verbs)
     places = _namespaces(namespaces)
-    others = frozenset(_agent("covers", name) for name in check_items("covers", covers))
+    covered_agents = frozenset(_agent("covers", name) for name in check_items("covers", covers))
     if agent is None:
-        if others or places is not None:
+        if covered_agents or places is not None:
             raise InvalidInput(
                 "agent_id",
                 "is missing: name the agent in whose name this token acts. Only a token for every "
@@ -51,7 +51,7 @@ def grant_of(
         raise InvalidInput(
             "agent_id", "'*' is no agent that could act: name one, and cover all with covers '*'"
         )
-    agents = None if ALL in others else others | {actor}
+    agents = None if ALL in covered_agents else covered_agents | {actor}
     return Grant(actor, agents, places, allowed)
 
 

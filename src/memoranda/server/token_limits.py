@@ -1,4 +1,4 @@
-"""The limits of a token: how much its callers may ask of a server at once, and over time."""
+"""The limits of a token, on its calls at once and over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_LIMIT = 1e12
 
 
 class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much the callers of one token may do: more than an agent needs, less than a machine."""
+    """The default limits of one token: more than an agent needs, and less than a machine can do."""
 
     requests_per_second: float = 5_000
     bytes_per_second: float = 64 * _MIB

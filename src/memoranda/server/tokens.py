@@ -1,4 +1,4 @@
-"""Tokens: who may call a server, kept as hashes in its control store.
+"""Tokens: the credentials of callers, stored as hashes in the control store.
 
 A token's secret has 256 bits that nobody can guess, and its id, which is no secret:
 `mmr_<id>_<43 characters>`. The control store has the SHA-256 of it, in the scope of an agent that
@@ -45,16 +45,18 @@ from memoranda.server.token_limits import TokenLimits
 from memoranda.storage.thread_locks import new_lock
 
 NAMESPACE, KEY = "tokens", "token"
-"""Where the control store has a token: the agent is the token's id."""
+"""The namespace and the key of a token in the control store; the agent is the token's id."""
 OPERATOR = "operator"
 """The actor of every change of a token."""
 MAX_AGE_SECONDS = 0.75
-"""How old the book may be when it is asked: a revocation is effective within a second."""
+"""Seconds after which the book is read again: a revocation is effective within a second."""
 _PREFIX = "mmr"
 _ID_BYTES, _SECRET_BYTES = 10, 32
+"""Random bytes of a token: of its unique id, and of its secret, which nobody can guess."""
 _MAX_SECRET_CHARACTERS = 128
-"""More than any secret has: what is longer is not hashed."""
+"""Characters: more than any secret has; a longer text is not hashed."""
 _NOTE_BYTES = 4096
+"""Bytes of the note of a token."""
 _NEVER = 2**63
 """Microseconds since 1970 that no clock reaches."""
 _NO_SECRET = (
@@ -65,7 +67,7 @@ State = Literal["active", "expired", "revoked"]
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """A token without its secret: what it covers, how much it may do, and until when."""
+    """A token without its secret: its grant, its limits, and its expiry."""
 
     id: str
     store: str | None
@@ -98,7 +100,7 @@ class _Replaced(msgspec.Struct, frozen=True):
 
 
 class _Record(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A token as the control store has it."""
+    """A token in the form of the control store."""
 
     token: Token
     hash: str
@@ -127,7 +129,7 @@ class _Entry:
         self.replaced = b"" if replaced is None else bytes.fromhex(replaced.hash)
         self.replaced_until = 0 if replaced is None else _micros(replaced.until)
         self._replaced_token = replace(record.token, rotated_at=None)
-        """The token for whoever has the secret before the last rotation, and knows of none."""
+        """The token for a caller with the secret from before the last rotation."""
 
     def token_of(self, digest: bytes, now: int) -> Token | None:
         """Return the token, if its secret has this hash; it takes as long if it has not."""
@@ -161,7 +163,7 @@ class TokenBook:
     def authenticate(self, secret: str | None) -> Token:
         """Return the token of a secret, or raise `Unauthenticated`.
 
-        The error is the same for a secret that is unknown, expired or revoked, and it is forgotten.
+        The error is the same for an unknown, expired or revoked secret.
         """
         self._refresh_if_old()
         if secret is None:
@@ -190,9 +192,9 @@ class TokenBook:
         return bool(self._entries)
 
     def is_current(self, token: Token) -> bool:
-        """Say whether a token that was accepted before still is: for streams that are long open.
+        """Say whether a token that was accepted earlier is still valid, for long streams.
 
-        One whose store was renamed is not: a new store may have got the name that it knows.
+        A token whose store was renamed is not: a new store may have the old name.
         """
         self._refresh_if_old()
         entry, now = self._entries.get(token.id), self._core.clock.now()
@@ -209,7 +211,7 @@ class TokenBook:
             self.refresh()
 
     def refresh(self) -> None:
-        """Read what has changed in the control store since it was read last."""
+        """Read the changes of the control store since the last read."""
         core = self._core
         with self._mutex:
             now, head = core.clock.monotonic(), core.head()
@@ -245,7 +247,7 @@ class TokenBook:
         limits: TokenLimits | None = None,
         note: str | None = None,
     ) -> tuple[str, Token]:
-        """Create a token, and return its secret, which is kept nowhere, with it.
+        """Create a token, and return it with its secret, which is not stored.
 
         `store` is the only store it reaches; None: all. `expires` is a length of time, or a time.
         `grant_of` says what the others mean.
@@ -262,7 +264,7 @@ class TokenBook:
         limits: TokenLimits | None = None,
         note: str | None = None,
     ) -> tuple[str, Token]:
-        """Create a token with a grant of any kind, for programs that know what they do."""
+        """Create a token with any grant, for programs."""
         now = self._core.clock.now()
         token = Token(
             id=base64.b32encode(self._core.ids.entropy(_ID_BYTES)).decode().lower(),
@@ -349,7 +351,7 @@ class TokenBook:
         return [token for token in self.list() if token.store == name and token.revoked_at is None]
 
     def _find(self, token_id: str) -> _Entry:
-        """Return the entry of a token by its id; whoever has its secret only may give that."""
+        """Return the entry of a token by its id, or by its secret."""
         name = plain_text("token_id", token_id)
         name = _id_in(name) or name
         self.refresh()
@@ -386,9 +388,9 @@ def _decode(value: object) -> _Record:
 
 
 def _id_in(secret: str) -> str:
-    """Return the id of the token that a secret would be of; empty, if it has the form of none."""
-    prefix, _, rest = secret.partition("_")
-    token_id, separator, _ = rest.partition("_")
+    """Return the token id in a secret; empty, if the text has another form."""
+    prefix, _, body = secret.partition("_")
+    token_id, separator, _ = body.partition("_")
     return token_id if prefix == _PREFIX and separator else ""
 
 
@@ -401,7 +403,7 @@ def _micros(time: datetime | None) -> int:
 
 
 def _end(field: str, end: Duration | Instant | None, now: int) -> datetime | None:
-    """Return a time that is given as such, or as a length of time from now."""
+    """Return a time that is given as an instant or as a length of time from now."""
     if end is None:
         return None
     try:

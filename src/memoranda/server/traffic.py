@@ -1,4 +1,4 @@
-"""What a surface of a server has answered so far, in plain numbers.
+"""Counts of the calls that a surface of a server has answered.
 
 A surface is a protocol: gRPC, HTTP, MCP, or the wire of Statehouse. The names that are counted are
 those of calls and of errors, which are bounded, and never names of stores, agents or tokens.
@@ -15,7 +15,7 @@ from memoranda.model.clock import SystemClock
 from memoranda.model.histogram import Histogram
 
 UNEXPECTED = "Unexpected"
-"""The name under which errors are counted that are none of ours: defects."""
+"""The name under which foreign errors, which are defects, are counted."""
 LANES: tuple[Lane, ...] = ("short", "search", "long")
 WRITE = "write"
 """Beside the lanes of reads: calls that write wait for a commit, whatever their lane is."""
@@ -35,12 +35,12 @@ class Traffic:
         self.events: Counter[str] = Counter()
         """Events that were sent, by the name of the call that asked for them."""
         self.seconds = {lane: Histogram() for lane in (WRITE, *LANES)}
-        """From when a call was admitted until its answer was known; streams are not in it."""
+        """Seconds from the admission of a call to its answer; streams are not counted."""
 
     def count_error(self, error: BaseException) -> None:
         """Count an error that a caller is told of."""
-        known = isinstance(error, MemorandaError)
-        self.errors[type(error).__name__ if known else UNEXPECTED] += 1
+        is_ours = isinstance(error, MemorandaError)
+        self.errors[type(error).__name__ if is_ours else UNEXPECTED] += 1
 
     def timed(self, call: Call[object]) -> Timer:
         """Return a block whose time is that of a call."""

@@ -1,4 +1,4 @@
-"""Batches of writes in the messages of `memoranda.v1`: into a client's queue, and out of it."""
+"""Batches of writes in the messages of `memoranda.v1`, to and from a client's queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memoranda.wire.batches import writes_in
 from memoranda.wire.methods import WRITE_BATCH
 
 Refused = list[tuple[int, MemorandaError]]
-"""The numbers of writes that were not understood, and why."""
+"""The numbers of invalid writes, with their errors."""
 
 
 async def put_batch(queue: WriteQueue, envelope: Envelope) -> int:
@@ -29,7 +29,7 @@ async def put_batch(queue: WriteQueue, envelope: Envelope) -> int:
 
 
 def _decoded(envelope: Envelope) -> tuple[str, list[QueuedWrite], Refused]:
-    """Return the store and the writes of a batch; those that are not understood are refused."""
+    """Return the store and the writes of a batch; invalid writes are refused."""
     batch = parsed(WRITE_BATCH, envelope.data)
     if len(batch.writes) > MAX_WRITES:
         raise InvalidInput(
@@ -58,7 +58,7 @@ def _queued(caller: Caller, number: int, message: Any, traceparent: str) -> Queu
 async def answer_batch(dispatcher: Dispatcher, envelope: Envelope) -> Messages:
     """Yield the outcomes of one batch as they are known; it is metered as a stream of writes is.
 
-    Whatever is undecided when its client goes is withdrawn.
+    When the client disconnects, undecided writes are withdrawn.
     """
     with dispatcher.admit(envelope.caller, "stream") as admission:
         queue = WriteQueue(dispatcher, envelope.caller, admission)

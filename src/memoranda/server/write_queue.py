@@ -36,10 +36,10 @@ from memoranda.server.stores import OpenStore
 from memoranda.wire.batches import write_outcomes
 
 MAX_WRITES = 4096
-"""Writes of a client that may be in flight: taken, and not answered yet. A batch has no more."""
+"""Writes of a client that may be in flight: accepted, and not answered yet. A batch has no more."""
 MAX_BYTES = 16 * 1024 * 1024
-"""Bytes of their requests, and bytes of outcomes that are not sent, for the same reason: memory. A
-single batch or outcome may have more."""
+"""Bytes of their requests, and bytes of unsent outcomes: a bound on memory. A single batch or
+outcome may have more."""
 OUTCOME_BYTES = 1024 * 1024
 """Bytes of a message with outcomes; a larger outcome is a message of its own."""
 
@@ -103,8 +103,8 @@ class WriteQueue:
     ) -> None:
         """Take a batch of so many bytes, and return once its writes are queued.
 
-        Wait while the client has much in flight, or passes the rates of its token. `refused` are
-        the numbers of writes that were not understood, and why.
+        Wait while the client has much in flight, or passes the rates of its token. `refused` has
+        the numbers of invalid writes, with their errors.
         """
         self._dispatcher.check_current(self._caller)
         count = len(writes) + len(refused)
@@ -191,7 +191,7 @@ class WriteQueue:
         await self._changed.wait()
 
     async def close(self) -> None:
-        """Withdraw what is not decided, and wait for what is being written."""
+        """Withdraw undecided writes, and wait for those that are being written."""
         tasks = [*self._tasks]
         for task in tasks:
             task.cancel()
@@ -244,7 +244,7 @@ class WriteQueue:
 
 
 def _settle(future: asyncio.Future[None]) -> None:
-    """Let whoever waits for a future go on, unless it was cancelled meanwhile."""
+    """Complete a future, unless it was cancelled meanwhile."""
     if not future.done():
         future.set_result(None)
 
@@ -376,7 +376,7 @@ class _Batch:
         self._finish(write, reported)
 
     def withdraw(self) -> None:
-        """Give up what is not answered, if anything is: its client is gone."""
+        """Withdraw the unanswered writes: their client has disconnected."""
         while self._submitted:
             self._submitted[0][2].withdraw()
             self._pop()

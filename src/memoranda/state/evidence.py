@@ -65,13 +65,13 @@ def needed(reader: Reader, names: Set[str]) -> Set[str]:
     """
     result = {name for (name,) in reader.rows("state_because_cited", names=[*names])}
     events = SplitEventCache()
-    seen: set[KeyRef] = set()
+    visited: set[KeyRef] = set()
     refs = [
         KeyRef(key, version, agent_id, namespace)
         for key, version, agent_id, namespace in reader.rows("state_because_of_old_versions")
     ]
     while refs:
-        seen.update(refs)
+        visited.update(refs)
         following: set[KeyRef] = set()
         for version in find_versions(reader, refs, NEWEST, events):
             for ref in version.version.because:
@@ -81,7 +81,7 @@ def needed(reader: Reader, names: Set[str]) -> Set[str]:
                     result.add(ref.memory_id)
                 elif isinstance(ref, TranscriptRef):
                     result.add(ref.transcript_id)
-        refs = [*(following - seen)]
+        refs = [*(following - visited)]
     return result & names
 
 

@@ -1,4 +1,4 @@
-"""The requests of a transaction on state, and the reads it tracks."""
+"""The requests of a transaction about keys, and its tracked reads."""
 
 from __future__ import annotations
 

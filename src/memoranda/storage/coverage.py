@@ -67,6 +67,19 @@ class CoveredReader:
         own = tuple(self._values.values())
         return self._reader.rows_each(_PREFIX + query, [(*own, *item) for item in items])
 
+    def rows_before(
+        self, query: str, following: str, item: Row, /, *, budget: int, **values: object
+    ) -> tuple[list[Row], list[Row]]:
+        """Return the covered rows, and those of a following query."""
+        return self._reader.rows_before(
+            _PREFIX + query,
+            _PREFIX + following,
+            (*self._values.values(), *item),
+            budget=budget,
+            **values,
+            **self._values,
+        )
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the covered rows one by one."""
         return self._reader.stream(_PREFIX + query, **values, **self._values)
@@ -156,7 +169,7 @@ class CoveredEngine:
         return _CoveredLease(self._engine.snapshot(), self._coverage)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse what concerns the store as a whole: a call that does so says it by its reach."""
+        """Refuse an operation on the whole store: calls that need one declare it by their reach."""
         raise PermissionDenied("this needs a grant that covers every agent and namespace")
 
     write = write_from = guard_writes = sync = purge = query = copy_to = open_at = _refuse

@@ -39,6 +39,7 @@ TEMP_PREFIX = "memoranda-verify-"
 _FORMER_PREFIXES = {SIBLING_PREFIX: ".recollect-", TEMP_PREFIX: "recollect-verify-"}
 """The prefixes under the project's first name: old leftovers are reported as well."""
 _TAG_DIGITS = 12
+"""Hexadecimal digits of the tag: folders of different logs differ in them."""
 _TAGGED = re.compile(rf"([0-9a-f]{{{_TAG_DIGITS}}})-[a-z0-9_]+")
 
 

@@ -2,8 +2,8 @@
 
 Every cache has a share of a budget. A share has entries; the budget orders those of all shares by
 their last use. An entry that needs more room than is left takes it from the entries that were used
-least recently, whichever cache they are in. A dropped entry is read again when it is needed, and
-whoever uses it at that moment keeps it.
+least recently, whichever cache they are in. A dropped entry is read again when it is needed; a
+thread that uses it at that moment keeps it.
 
 One lock protects a budget with its shares. Nothing is called under it, so a cache may use its share
 while it holds a lock of its own.

@@ -1,15 +1,16 @@
 """The owner's lock: at most one server process has a store open for others.
 
 Several processes that write one file are correct, but wait for each other at every commit. So a
-server holds a lock for as long as it has a store open, and a second server is told who holds it. A
-program that opens the file itself is not kept out; the doctor and the statistics tell its user.
+server holds a lock while it has a store open, and a second server gets an error that names the
+holder. A program that opens the file itself is not kept out, but the doctor and the statistics warn
+its user.
 
 The lock is a `flock` on a small file beside the store, never on the store's own file: closing a
 descriptor of that would drop the POSIX locks that SQLite has on it. The operating system releases
 it however the process ends, so a file that is left behind says nothing: only its lock counts.
 
-The holder removes the file before it releases the lock. Whoever got the lock of a removed file
-would share it with nobody, so it is acquired again until the path names the file that is locked.
+The holder removes the file before it releases the lock. A process that locked a removed file would
+exclude nobody, so the lock is acquired again until the path names the locked file.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from memoranda.storage.files import OWNER_ONLY, translate_os_errors
 from memoranda.storage.thread_locks import WeakRegistry
 
 _SUFFIX = "-owner"
-"""What the name of a lock file has after the name of its store, as SQLite's own files do."""
+"""The suffix of a lock file's name after that of the store, as SQLite's own files have."""
 _ATTEMPTS = 20
+"""Attempts to lock."""
 _PAUSE_SECONDS = 0.005
-"""Attempts to lock, and the pause between two: somebody who only looks at the owner holds the lock
-for a moment."""
+"""Pause between two attempts: a process that only reads the owner holds the lock for a moment."""
 _MAX_BYTES = 4096
-"""What is read of a lock file: more is not ours."""
+"""Bytes of a lock file that are read: Memoranda writes fewer."""
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -44,7 +45,7 @@ class Owner(msgspec.Struct, frozen=True):
     pid: int = 0
     host: str = ""
     address: str = ""
-    """Where it serves, or the command that it runs."""
+    """The address of a server, or the command of another process."""
     since: str = ""
 
     def is_process(self, pid: int) -> bool:
@@ -73,12 +74,12 @@ class OwnerLock:
     """The lock of a store's owner, from `acquire` to `release`."""
 
     is_lost = False
-    """Nobody can take it from its owner."""
+    """Always false: no other process can take this lock."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
         self._descriptor: int | None = descriptor
-        _held.add(self)
+        _locks.add(self)
 
     @classmethod
     def acquire(cls, store: Path, address: str) -> OwnerLock:
@@ -186,11 +187,11 @@ else:
         return True
 
 
-_held: WeakRegistry[OwnerLock] = WeakRegistry()
+_locks: WeakRegistry[OwnerLock] = WeakRegistry()
 
 
 def _forget_all() -> None:
-    for lock in _held.alive():
+    for lock in _locks.alive():
         lock.forget()
 
 

@@ -25,6 +25,7 @@ _SECURE = ("grpcs", "https")
 _HOST = r"\[[0-9A-Fa-f:.]+(%25[\w.-]+)?\]|[^\s\[\]:@]+"
 _AUTHORITY = re.compile(rf"(?P<host>{_HOST})(:(?P<port>\d{{1,5}}))?")
 _MAX_PORT = 65_535
+"""The largest port of TCP."""
 
 
 class ServerUrl(msgspec.Struct, frozen=True):

@@ -19,7 +19,9 @@ from memoranda.model.clock import to_datetime, to_micros
 Value = TypeVar("Value")
 
 MAX_INTEGER = 2**63 - 1
+"""The largest integer of `int64`."""
 MIN_INTEGER = -(2**63)
+"""The smallest one."""
 
 
 class Misfit(Exception):
@@ -129,6 +131,7 @@ SCALARS: Mapping[Any, Scalar[Any]] = {
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_SECONDS = 86_400
+"""Seconds of a day of `timedelta`."""
 
 
 class Micros(Form[datetime]):

@@ -15,6 +15,7 @@ from memoranda.wire.numbers import Numbers
 from memoranda.wire.schema import MethodSpec
 
 _WIDTH = 100
+"""Columns of a line of the `.proto` files."""
 _HEADER = """\
 // The wire of Memoranda, which docs/reference/wire.md explains.
 //
@@ -48,10 +49,12 @@ def _service(methods: Sequence[MethodSpec]) -> str:
 
 def _message(spec: MessageSpec, numbers: Mapping[str, int]) -> str:
     lines = [*_comment(spec.about, ""), f"message {spec.name} {{"]
-    gone = sorted(numbers.keys() - {field.name for field in spec.fields}, key=numbers.__getitem__)
-    if gone:
-        lines.append(f"  reserved {', '.join(str(numbers[name]) for name in gone)};")
-        lines.append(f"  reserved {', '.join(map(_quoted, gone))};")
+    removed_names = sorted(
+        numbers.keys() - {field.name for field in spec.fields}, key=numbers.__getitem__
+    )
+    if removed_names:
+        lines.append(f"  reserved {', '.join(str(numbers[name]) for name in removed_names)};")
+        lines.append(f"  reserved {', '.join(map(_quoted, removed_names))};")
     for oneof, fields in groupby(spec.fields, key=lambda field: field.oneof):
         indent = "    " if oneof else "  "
         if oneof:

@@ -46,10 +46,10 @@ def messages() -> Mapping[str, MessageSpec]:
         spec = form.message()
         if spec is None:
             continue
-        known = specs.setdefault(spec.name, spec)
-        if known is spec:
+        existing = specs.setdefault(spec.name, spec)
+        if existing is spec:
             pending.extend(_parts(spec))
-        elif _shape(known) != _shape(spec):
+        elif _shape(existing) != _shape(spec):
             raise TypeError(f"two messages have the name {spec.name}")
     return specs
 

@@ -389,6 +389,23 @@ class TestAsyncio:
         self.run(core, work)
         assert gate.batches == 1
 
+    def test_tasks_that_were_written_together_are_waited_for(
+        self, core: Core, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(group_commit, "_PEER_WAIT_SECONDS", 0.0)
+        monkeypatch.setattr(group_commit, "_RETURN_SECONDS", HANG_SECONDS)
+
+        async def work(store: AsyncStore) -> None:
+            agent = store.bind(agent_id="a")
+            await asyncio.gather(*(agent.write(key="k", value={}) for _ in range(3)))
+            first = asyncio.create_task(agent.write(key="k", value={}))
+            await asyncio.sleep(0.05)
+            assert gate.batches == 1, "the leader waits"
+            await asyncio.gather(first, *(agent.write(key="k", value={}) for _ in range(2)))
+
+        self.run(core, work)
+        assert gate.batches == 2
+
     def test_cancelling_takes_back_what_is_not_being_written(self, core: Core, gate: Gate) -> None:
         async def work(store: AsyncStore) -> None:
             gate.shut()

@@ -12,10 +12,12 @@ import psycopg
 import pytest
 
 from memoranda import ALL_NAMESPACES, Store
+from memoranda.log.read.replay import Replay
 from memoranda.sdk.local.calls import LocalCalls
+from memoranda.storage.postgres.connection import Connection
 from memoranda.storage.postgres.database_url import parse_database_url
 from memoranda.storage.postgres.engine import PostgresEngine
-from memoranda.storage.postgres.statements import number_parameters, query_text
+from memoranda.storage.postgres.statements import Statement, number_parameters, query_text
 from tests.postgres_server import database_url, new_store_url, open_postgres
 
 AGENTS = 40
@@ -199,6 +201,47 @@ class TestRoundTripsOfReplay:
         events = [*agent.replay(namespace=ALL_NAMESPACES)]
         assert [event.commit_ts for event in events] == [*range(1, 41)]
         assert len(calls) < 20
+
+    def test_a_page_and_what_was_compacted_meanwhile_are_one(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        agent = store.bind(agent_id="a")
+        for number in range(20):
+            agent.write(key="k", value={"n": number})
+        monkeypatch.setattr(Replay, "rows", 4)
+        pipelines: list[object] = []
+        pipeline = psycopg.Connection.pipeline
+
+        def count(connection: psycopg.Connection[Any]) -> Any:
+            pipelines.append(connection)
+            return pipeline(connection)
+
+        alone: list[str] = []
+        read = Connection._read
+
+        def note(connection: Connection, statement: Statement, values: Any) -> Any:
+            alone.append(statement.text)
+            return read(connection, statement, values)
+
+        monkeypatch.setattr(psycopg.Connection, "pipeline", count)
+        monkeypatch.setattr(Connection, "_read", note)
+        assert len([*agent.replay()]) == 20
+        assert len(pipelines) == 5, "one a page"
+        assert len(alone) <= 4, "before the first page"
+
+    def test_a_connection_that_was_lost_between_pages_goes_unnoticed(self, store: Store) -> None:
+        agent = store.bind(agent_id="a")
+        for number in range(6):
+            agent.write(key="k", value={"n": number})
+        events = agent.replay()
+        assert next(events).commit_ts == 1
+        with psycopg.connect(database_url(), autocommit=True) as database:
+            database.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid() "
+                "AND backend_type = 'client backend'"
+            )
+        assert len([*agent.replay()]) == 6
 
 
 def _row(database: psycopg.Connection[Any], text: str) -> tuple[Any, ...]:

@@ -11,11 +11,13 @@ import psycopg
 import pytest
 
 import memoranda
+from memoranda import StoreClosed
 from memoranda.sdk.local import feed
 from memoranda.sdk.open import load_queries
-from memoranda.storage.postgres import wakeups
+from memoranda.storage.postgres import announcer, wakeups
 from memoranda.storage.postgres.database_url import parse_database_url
 from memoranda.storage.postgres.engine import PostgresEngine
+from memoranda.storage.postgres.session import Session
 from memoranda.storage.postgres.wakeups import DatabaseWakeups
 from tests.patience import HANG_SECONDS, wait_until
 from tests.postgres_server import database_url, new_store_url, open_postgres
@@ -81,6 +83,74 @@ class TestAnnouncements:
                 )
             writer.write(agent_id="a", key="k", value={"n": 2})
             assert next(events).operations[0].value == {"n": 2}
+
+
+class TestAnnouncer:
+    """All stores of a database announce together, a few times a second."""
+
+    @pytest.fixture
+    def slow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let all commits of a test be announced together, but the first."""
+        monkeypatch.setattr(announcer, "_PAUSE_SECONDS", 0.5)
+
+    @pytest.mark.usefixtures("slow")
+    def test_stores_are_announced_in_one_statement(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sent: list[int] = []
+        send = PostgresEngine._send_announcements
+
+        def count(engine: PostgresEngine, announcements: list[tuple[int, str]]) -> None:
+            sent.append(len(announcements))
+            send(engine, announcements)
+
+        monkeypatch.setattr(PostgresEngine, "_send_announcements", count)
+        with ExitStack() as stack:
+            stores = [stack.enter_context(open_postgres(new_store_url(tmp_path))) for _ in range(5)]
+            stores[0].write(agent_id="a", key="k", value={})
+            wait_until(lambda: bool(sent))
+            for store in stores:
+                for number in range(3):
+                    store.write(agent_id="a", key="k", value={"n": number})
+            wait_until(lambda: sum(sent) >= 6)
+        assert sum(sent) <= 1 + 2 * 5, "a store is announced once a statement"
+        assert len(sent) <= 4
+
+    def test_a_store_that_was_closed_keeps_no_other_from_being_announced(self) -> None:
+        sent: list[tuple[int, str]] = []
+
+        def fail(_: object) -> None:
+            raise StoreClosed
+
+        own = announcer.Announcer()
+        own._due = {(1, "one"): fail, (2, "two"): sent.extend}
+        own.announce((3, "three"), sent.extend)
+        wait_until(lambda: len(sent) == 3)
+        own.close()
+        assert sorted(sent) == [(1, "one"), (2, "two"), (3, "three")]
+
+    def test_a_database_without_announcements_is_asked_once(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """CockroachDB and Aurora DSQL have neither NOTIFY nor LISTEN: who waits polls."""
+        asked: list[str] = []
+
+        def refuse(*_: object) -> None:
+            asked.append("")
+            raise psycopg.errors.UndefinedFunction("unknown function: pg_notify()")
+
+        monkeypatch.setattr(PostgresEngine, "_send_announcements", refuse)
+        monkeypatch.setattr(Session, "listen", refuse)
+        monkeypatch.setattr(announcer, "_PAUSE_SECONDS", 0.0)
+        with open_postgres(url) as reader, open_postgres(url) as writer:
+            events = reader.subscribe(agent_id="a", timeout=HANG_SECONDS)
+            for number in range(3):
+                writer.write(agent_id="a", key="k", value={"n": number})
+                assert next(events).operations[0].value == {"n": number}
+                wait_until(lambda: bool(asked))
+            sender = announcer.ANNOUNCERS.join(parse_database_url("url", url).conninfo)
+            announcer.ANNOUNCERS.leave(sender)
+            assert not sender._is_supported
 
 
 class TestConnections:

@@ -20,7 +20,7 @@ SERVER_NAME = "memoranda"
 
 @dataclass(frozen=True)
 class HookFile:
-    """Where a client has its hooks, and which of its events are ours."""
+    """The hook configuration of a client, and the events that we handle."""
 
     files: Mapping[str, str]
     """Scope -> template of the path."""
@@ -28,9 +28,9 @@ class HookFile:
     """Event of the client -> event of `memoranda hook`."""
     form: Form = "json"
     timeout: int = 5
-    """How long the client waits for a hook, in the client's unit; a hook ends long before."""
+    """The client's timeout for a hook, in the client's unit; our hooks end long before."""
     is_flat: bool = False
-    """Whether an event has a list of commands, instead of groups of commands."""
+    """Whether an event has a flat list of commands instead of groups."""
     header: Mapping[str, object] = field(default_factory=dict)
     """Members that the file needs beside the hooks."""
 
@@ -47,9 +47,9 @@ class Client:
     """The member that has the servers."""
     form: Form = "json"
     has_type: bool = False
-    """Whether an entry says that it is a program on standard streams."""
+    """Whether an entry needs a member that marks it as a program on standard streams."""
     project: str | None = "."
-    """How the server learns of the project, if it is installed for all; None: it cannot."""
+    """How the server finds the project, if it is installed for all projects; None: it cannot."""
     inherits: bool = True
     """Whether the server gets the whole environment of the client."""
     restart: str = "Restart it"

@@ -19,7 +19,7 @@ _BOM = "\ufeff"
 
 
 class ConfigFile:
-    """A file as it is, and as it shall be."""
+    """A configuration file: its stored text, and the text with our edits."""
 
     def __init__(self, path: Path, form: str) -> None:
         """Read a file; a missing one is empty. Raise `InvalidInput` if it cannot be parsed."""
@@ -29,7 +29,7 @@ class ConfigFile:
         self._text = self._parse(self._before or b"")
         self._has_changed = False
         self.is_installed = False
-        """Whether it has our entries already, so that a backup without them exists."""
+        """Whether the file has our entries already; then a backup without them exists."""
 
     @property
     def backup(self) -> Path:
@@ -86,7 +86,7 @@ class ConfigFile:
     # The disk.
 
     def write(self) -> None:
-        """Write the changes; the version without them stays as a backup."""
+        """Write the changes, and keep the previous version as a backup."""
         is_kept = self.is_installed and self.backup.exists()
         if self._before is None:
             self.backup.unlink(missing_ok=True)
@@ -96,7 +96,10 @@ class ConfigFile:
         self._put(self._encoded())
 
     def write_undone(self) -> None:
-        """Write the file without our entries: as it was before, if nothing else was changed."""
+        """Write the file without our entries.
+
+        If nothing else was changed since, it equals the backup.
+        """
         saved = self._read(self.backup)
         if saved is not None and self._parse(saved).value == self._text.value:
             self._put(saved)

@@ -1,4 +1,4 @@
-"""What is put into the configuration of a client: a server, hooks; and how they are taken out."""
+"""The entries in a client's configuration, a server and hooks: adding and removing them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Setup:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def entry(self, client: Client) -> dict[str, Any]:
-        """Return the server as the client's configuration has it."""
+        """Return the entry of our server in the form of the client's configuration."""
         program, *first = self.command
         entry: dict[str, Any] = {"type": "stdio"} if client.has_type else {}
         entry |= {"command": program, "args": [*first, "mcp", *self.server]}
@@ -47,7 +47,7 @@ class Setup:
 
 
 def own_command() -> tuple[str, ...]:
-    """Return how this installation is started, from any folder."""
+    """Return the command that starts this installation from any folder."""
     suffix = ".exe" if sys.platform == "win32" else ""
     script = Path(sysconfig.get_path("scripts")) / f"memoranda{suffix}"
     return (str(script),) if script.is_file() else (sys.executable, "-m", "memoranda")
@@ -102,7 +102,7 @@ class Configuration:
         ]
 
     def add(self, setup: Setup, *, with_hooks: bool) -> None:
-        """Put our server into the files, and our hooks if they are wanted."""
+        """Add our server to the files, and our hooks if they are wanted."""
         file = self._file(self.server_path, self.client.form)
         file.is_installed |= self.server() is not None
         file.set((self.client.servers, SERVER_NAME), setup.entry(self.client))
@@ -126,7 +126,7 @@ class Configuration:
                 file.set((*place, index), group)
 
     def remove(self) -> None:
-        """Take our server and our hooks out of the files, and what would be empty then."""
+        """Remove our server and our hooks from the files, and containers that become empty."""
         file = self._file(self.server_path, self.client.form)
         file.remove((self.client.servers, SERVER_NAME))
         file.remove_empty((self.client.servers,))
@@ -155,7 +155,7 @@ class Configuration:
 
 
 def snippets(client: Client, setup: Setup, *, with_hooks: bool) -> list[tuple[bool, Any]]:
-    """Return what would be written: whether it is about hooks, and the members."""
+    """Return the planned entries: whether each is a hook, and its members."""
     parts: list[tuple[bool, Any]] = [(False, {client.servers: {SERVER_NAME: setup.entry(client)}})]
     if with_hooks:
         hooks = _hooks_of(client)
@@ -168,7 +168,7 @@ def snippets(client: Client, setup: Setup, *, with_hooks: bool) -> list[tuple[bo
 
 
 def hook_group(hooks: HookFile, command: str) -> dict[str, Any]:
-    """Return a hook as the client's configuration has it."""
+    """Return a hook in the form of the client's configuration."""
     if hooks.is_flat:
         return {"command": command, "timeout": hooks.timeout}
     return {"hooks": [{"type": "command", "command": command, "timeout": hooks.timeout}]}
@@ -181,7 +181,7 @@ def _hooks_of(client: Client) -> HookFile:
 
 
 def _own_index(groups: Any) -> int | None:
-    """Return which group of an event is ours."""
+    """Return the index of our group of an event."""
     for index, group in enumerate(groups if isinstance(groups, list) else ()):
         if any(_OWN_HOOK.search(command) for command in _commands(group)):
             return index

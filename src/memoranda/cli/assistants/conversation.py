@@ -1,7 +1,8 @@
 """Conversations of a client: their new messages become transcripts, each message once.
 
 The position up to which a session is stored is a key of the agent, written in the transaction that
-stores the messages. So two hooks at a time, or one that is killed, neither lose nor repeat any.
+stores the messages. So two hooks at a time neither lose nor repeat a message, and nor does a killed
+one.
 """
 
 from __future__ import annotations
@@ -22,20 +23,22 @@ if TYPE_CHECKING:
 SESSIONS = "hooks/sessions/"
 """Prefix of the keys with the state of sessions."""
 _KEY_CHARACTERS = 200
+"""Characters of a session's name up to which it is part of the key as it is."""
 _MAX_REFS = 64
+"""References that a session remembers: they are in every version of its key."""
 
 
 class SessionState(msgspec.Struct, frozen=True):
-    """What hooks know of a session."""
+    """The state of a session that hooks store."""
 
     position: Position = Position()
     first_commit: int | None = None
     """The commit that began it; None in that commit itself."""
     refs: tuple[str, ...] = msgspec.field(default=(), name="shown")
-    """References of hits that the assistant was told, the newest last."""
+    """References of hits that were shown to the assistant, the newest last."""
 
     def with_refs(self, refs: tuple[str, ...]) -> SessionState:
-        """Return the state after the assistant was told of hits."""
+        """Return the state after hits were shown to the assistant."""
         return msgspec.structs.replace(self, refs=(*self.refs, *refs)[-_MAX_REFS:])
 
 

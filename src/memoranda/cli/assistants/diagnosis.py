@@ -1,4 +1,4 @@
-"""Whether a client can use our server: started as the client starts it, by the official client."""
+"""Checks whether a client can use our server, by starting it as the client does."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from memoranda.cli.assistants.clients import CLIENTS, Client
 from memoranda.cli.assistants.configuration import Configuration
 
 SECONDS = 30.0
-"""How long the server may take to start and answer."""
+"""Seconds in which the server must start and answer."""
 ERAS = {"2026-07-28": "without a handshake", "legacy": "with a handshake"}
 """Mode of the official client -> how it connects."""
 _TOOL = "memory_inbox"
 _REPORT_CHARACTERS = 600
+"""The last characters of a program's error output that a finding quotes."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -43,7 +44,7 @@ def installed_clients(scope: str, folders: Mapping[str, str]) -> list[str]:
 
 
 def diagnose(client: Client, scope: str, folders: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what is found: about the configuration, the program, the server and the hooks."""
+    """Yield the findings about the configuration, the program, the server and the hooks."""
     configuration = Configuration(client, scope, folders)
     again = f"Run `memoranda mcp install --client {client.name}" + (
         "`" if scope == "user" else f" --scope {scope}`"
@@ -101,7 +102,7 @@ async def _connect(
 
 
 def _reason(error: BaseException) -> str:
-    """Return what went wrong; of several errors at once, the first."""
+    """Return the text of an error; of several errors in a group, the first."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
@@ -110,7 +111,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _remedy(reports: IO[str], parameters: Any) -> str:
-    """Return what the server wrote before it ended, or how to see it."""
+    """Return the last error output of the server, or a way to see it."""
     reports.seek(0)
     text = reports.read().strip()
     if text:

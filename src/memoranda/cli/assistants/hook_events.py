@@ -1,4 +1,4 @@
-"""Events that clients send to hooks on stdin, and the form of what a hook answers."""
+"""Events that clients send to hooks on stdin, and the form of the answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 MAX_INPUT_BYTES = 4 * 2**20
-"""What is read of an event: a prompt may be long, but not that long."""
+"""Bytes of an event that are read: far more than a prompt has."""
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR")
 _SESSION_FIELDS = ("session_id", "conversation_id", "sessionId")
 _CONTEXT_EVENTS = {"session-start", "prompt"}
@@ -19,7 +19,7 @@ _CONTEXT_EVENTS = {"session-start", "prompt"}
 
 
 class HookEvent(msgspec.Struct, frozen=True):
-    """What a client says of an event; everything may be missing."""
+    """The data of an event that a client sent; every field may be missing."""
 
     name: str = ""
     """The event as the client calls it."""
@@ -30,7 +30,7 @@ class HookEvent(msgspec.Struct, frozen=True):
 
 
 def read_event(stream: BinaryIO | None) -> HookEvent:
-    """Read an event; what is not JSON, or has no such members, is an event without them."""
+    """Read an event; invalid JSON and missing members give empty fields."""
     if stream is None or stream.isatty():
         return _event({})
     try:
@@ -53,7 +53,7 @@ def _event(members: Mapping[str, Any]) -> HookEvent:
 
 
 def _project(members: Mapping[str, Any]) -> Path | None:
-    """Return the folder of the project: of the client, since an assistant may change its own."""
+    """Return the project folder of the client; an assistant may change its working directory."""
     roots = members.get("workspace_roots")
     candidates = [
         *(os.environ.get(name) for name in _PROJECT_VARIABLES),
@@ -72,8 +72,8 @@ def _text(members: Mapping[str, Any], name: str) -> str:
 def answer(client: str | None, event: str, name: str, digest: str) -> str:
     """Return a digest in the form that a client passes on to its assistant.
 
-    Claude Code and Codex take plain text. Others take nothing but JSON, also if there is nothing
-    to say.
+    Claude Code and Codex take plain text. The other clients take only JSON, even for an empty
+    answer.
     """
     if client == "gemini":
         if not digest or event not in _CONTEXT_EVENTS:

@@ -1,4 +1,4 @@
-"""One run of a hook: tell the assistant what is known, then store what was said."""
+"""One run of a hook: show a digest to the assistant, then store new messages."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from memoranda.sdk.store.store import Store
 
 DEFAULT_AGENT = "assistant"
-"""Who acts if nobody is named, as in `memoranda mcp`."""
+"""The agent if none is named, as in `memoranda mcp`."""
 _LAST_EVENTS = ("pre-compact", "session-end")
-"""Events after which there may be no other: everything is stored that there is time for."""
+"""Events that may be a session's last: the hook stores as many messages as it has time for."""
 _SKIPPED_BYTES = 2**20
 """How far a position may lag behind lines without messages."""
 
@@ -48,8 +48,8 @@ class HookRun:
     def _open(self, target: Target, *, is_missing: bool) -> AbstractContextManager[Store]:
         """Open a store without an embedder; at the end of a session, with the indexer.
 
-        Starting threads takes time that only the last hook has. It is the one that indexes what
-        hooks have stored, if no other program does.
+        Only the last hook has time to start threads. It indexes the stored messages, if no other
+        program does.
         """
         if is_missing or self._kind in _LAST_EVENTS:
             return target.store(create=is_missing, embedder=NO_EMBEDDER)
@@ -84,7 +84,7 @@ class HookRun:
     def _store(
         self, store: Store, session: str, state: SessionState | None, refs: tuple[str, ...]
     ) -> None:
-        """Store new messages, a part of a long file at a time, and what the session was told."""
+        """Store new messages, a part of a long file at a time, and the hits that were shown."""
         while True:
             before = state or SessionState()
             read = self._read_new(before.position)
@@ -123,7 +123,7 @@ def _is_missing(target: Target) -> bool:
 
 
 def _acting(store: Store, target: Target) -> Store:
-    """Return a handle of the agent: the one that is named, or that of the token."""
+    """Return a handle of the named agent, or else of the token's agent."""
     if target.agent is not None:
         return store
     from memoranda.calls.directory import DescribeStore

@@ -24,11 +24,11 @@ Path = tuple[str | int, ...]
 
 
 class Uneditable(ValueError):
-    """A file that can be read, but not changed as asked without rewriting it."""
+    """The file can be read, but this change would need a rewrite of the whole file."""
 
 
 class JsonText:
-    """The text of a JSON file, and what it means."""
+    """The text of a JSON file, and its parsed value."""
 
     def __init__(self, text: str, *, comments: bool = False) -> None:
         """Parse a text, or raise `ValueError`; an empty one is an empty object."""
@@ -52,7 +52,7 @@ class JsonText:
     def with_value(self, path: Path, value: Any) -> JsonText:
         """Set a member, or replace an item, and make the objects on the way to it.
 
-        Raise `Uneditable` if there is something else than an object on the way.
+        Raise `Uneditable` if a value on the way is not an object.
         """
         for depth in range(1, len(path)):
             if self.get(path[:depth]) is None:
@@ -85,7 +85,7 @@ class JsonText:
     # Texts.
 
     def _changed(self, text: str, expected: Any) -> JsonText:
-        """Return the changed text; raise `Uneditable` if it does not mean what is expected."""
+        """Return the changed text; raise `Uneditable` if it parses to another value."""
         try:
             changed = JsonText(text, comments=self._comments)
         except ValueError as error:

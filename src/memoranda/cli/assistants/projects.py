@@ -9,7 +9,9 @@ from pathlib import Path
 NAMESPACE = "projects"
 """The namespace above those of all projects."""
 _HASH_DIGITS = 8
+"""Hexadecimal digits of the path's hash: two folders of one name differ in them."""
 _NAME_CHARACTERS = 60
+"""Characters of a folder's name in the namespace."""
 _OTHERS = re.compile(r"[^\w.-]+")
 _WORKTREE = re.compile(r"gitdir: (.+)/\.git/worktrees/[^/]+\s*")
 

@@ -1,8 +1,8 @@
-"""The time that a hook has: whatever happens, it ends in time and successfully.
+"""The time limit of hooks: a hook always ends in time and with exit code 0.
 
 A client waits for its hooks, and an exit code other than 0 can block the user's prompt. So the end
 is certain: a thread ends the process at its limit, also while a call into SQLite or the operating
-system does not return. Commits are atomic, so nothing is left by half; the next hook goes on.
+system does not return. Commits are atomic, so nothing is half written, and the next hook continues.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NoReturn
 from memoranda.cli.configuration.variables import HOOK_SECONDS
 
 SECONDS = 1.5
-"""What remains of two seconds, beside the start of the interpreter and its end."""
+"""Seconds: two, less the time that the interpreter needs to start and to end."""
 
 
 def always_succeed(work: Callable[[], None]) -> NoReturn:

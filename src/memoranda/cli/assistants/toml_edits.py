@@ -19,7 +19,7 @@ Table = tuple[str, ...]
 
 
 class TomlText:
-    """The text of a TOML file, and what it means."""
+    """The text of a TOML file, and its parsed value."""
 
     def __init__(self, text: str) -> None:
         """Parse a text, or raise `ValueError`."""
@@ -132,7 +132,7 @@ def _with(value: dict[str, Any], table: Table, new: dict[str, Any] | None) -> di
 
 
 def _checked(text: str, expected: dict[str, Any]) -> TomlText:
-    """Return the changed text; raise `Uneditable` if it does not mean what is expected."""
+    """Return the changed text; raise `Uneditable` if it parses to another value."""
     try:
         changed = TomlText(text)
     except ValueError as error:

@@ -1,8 +1,8 @@
 """Transcripts that clients keep of their sessions: the messages that are new in a file.
 
 Claude Code, Codex, Cursor and Gemini append a line of JSON for each message; older versions of
-Gemini rewrite one JSON document. Only what the user and the assistant say to each other is read:
-neither tool calls nor their output, nor thinking, nor what the program itself puts in.
+Gemini rewrite one JSON document. Only messages of the user and the assistant are read: no tool
+calls, tool output, thinking, or text that the program itself adds.
 """
 
 from __future__ import annotations
@@ -17,32 +17,34 @@ from typing import Any, BinaryIO
 import msgspec
 
 MAX_READ_BYTES = 4 * 2**20
-"""What one hook reads of a file; the next one goes on from there."""
+"""Bytes that one hook reads of a file; the next one continues from there."""
 MAX_DOCUMENT_BYTES = 32 * 2**20
 """The longest document that is parsed as a whole."""
 MAX_MESSAGE_CHARACTERS = 200_000
+"""Characters of a message that are stored: a longer one is mostly a pasted file."""
 _TAIL_BYTES = 256
 """Bytes before a position that tell whether the file is still the same."""
 _RECENT = 32
 """Messages that are recognized if a file was rewritten."""
 _FINGERPRINT_DIGITS = 16
+"""Hexadecimal digits of a fingerprint: 64 bits."""
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant", "gemini": "assistant",
           "model": "assistant"}  # fmt: skip
 _TEXT_TYPES = (None, "text", "input_text", "output_text")
 _SKIPPED_FLAGS = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
 _ADDED = re.compile(r"<(memoranda|system-reminder|timestamp)\b[^<>]{0,200}>")
-"""How blocks begin that programs put into a message, this one included."""
+"""The beginnings of blocks that programs add to a message, Memoranda among them."""
 _QUERY = re.compile(r"\s*<user_query>(.*)</user_query>\s*", re.DOTALL)
 _NOT_SAID = (
     *("<command-", "<local-command-", "<environment_context>", "<user_instructions>"),
     *("<bash-", "<user-prompt-submit-hook>", "# AGENTS.md instructions", "Caveat: The messages"),
 )
-"""How messages begin that nobody wrote."""
+"""The beginnings of messages that no person wrote."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What somebody said."""
+    """A message of the user or the assistant."""
 
     role: str
     content: str
@@ -79,8 +81,8 @@ class NewMessages(msgspec.Struct, frozen=True):
 def read_new(path: Path, position: Position, max_bytes: int = MAX_READ_BYTES) -> NewMessages:
     """Read messages that are new in a file; raise `OSError` if it cannot be read.
 
-    A file that is shorter, or has other bytes before the position, was rewritten: then what
-    follows the last known message is new, or all of it if none is known.
+    A file that is shorter, or has other bytes before the position, was rewritten. Then the messages
+    after the last known one are new, or all of them if none is known.
     """
     with path.open("rb") as file:
         if _is_document(path, file):
@@ -130,17 +132,19 @@ def _unknown(
     Some clients append a message again when they change it, under the same id: its last version
     counts, unless an earlier one is stored already.
     """
-    known = set(recent)
+    fingerprints = set(recent)
     if not is_continued:
-        places = [number for number, item in enumerate(messages) if item.fingerprint in known]
+        places = [
+            number for number, item in enumerate(messages) if item.fingerprint in fingerprints
+        ]
         messages = messages[places[-1] + 1 :] if places else messages
     latest = {item.fingerprint: item for item in messages if item.identity is not None}
     unknown: list[Message] = []
     for message in messages:
         if message.identity is None:
             unknown.append(message)
-        elif message.fingerprint not in known:
-            known.add(message.fingerprint)
+        elif message.fingerprint not in fingerprints:
+            fingerprints.add(message.fingerprint)
             unknown.append(latest[message.fingerprint])
     return unknown
 
@@ -214,7 +218,7 @@ def _inner(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text_of(content: Any) -> str:
-    """Return the words of a message: its texts, without what programs put in."""
+    """Return the texts of a message, without blocks that programs added."""
     parts = content if isinstance(content, list) else [content]
     texts = []
     for part in parts:
@@ -231,7 +235,7 @@ def _text_of(content: Any) -> str:
 
 
 def _without_added(text: str) -> str:
-    """Remove the blocks that programs put in; in linear time, whatever a text looks like."""
+    """Remove blocks that programs added, in linear time for any text."""
     parts: list[str] = []
     place, unclosed = 0, set[str]()
     for match in _ADDED.finditer(text):

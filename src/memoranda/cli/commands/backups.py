@@ -17,7 +17,7 @@ from memoranda.cli.progress import meter
 from memoranda.errors import InvalidInput, MemorandaError
 
 _WAIT_SECONDS = 1.0
-"""How long one wait for the next backup lasts at most: a clock that is set is soon noticed."""
+"""Seconds of one wait for the next backup: a change of the clock is noticed after it."""
 
 
 @click.command()

@@ -67,8 +67,8 @@ def checkpoints(target: Target) -> None:
 
     def line(signed_note: SignedCheckpoint) -> str:
         time = signed_note.committed_at
-        when = time_text(time) if time else "beyond the log"
-        return safe(f"{signed_note.size:>9}  {when}  {', '.join(signed_note.signed_by)}")
+        date = time_text(time) if time else "beyond the log"
+        return safe(f"{signed_note.size:>9}  {date}  {', '.join(signed_note.signed_by)}")
 
     with target.reader() as store:
         write_each(

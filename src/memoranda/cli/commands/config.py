@@ -1,4 +1,4 @@
-"""Commands about settings: what they are, where they come from, and whether a file is right."""
+"""Commands that show settings with their sources, and that check a file."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class _RejectedRows:
         return file
 
     def _put(self, draft: Path, path: Path) -> None:
-        """Keep an earlier file, which the user may be editing, unless it has the same content."""
+        """Keep an earlier file with other content: the user may be editing it."""
         number = 1
         while path.exists() and not filecmp.cmp(draft, path, shallow=False):
             number += 1

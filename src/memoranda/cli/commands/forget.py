@@ -37,7 +37,7 @@ def forget() -> None:
 
 
 def _takes_erasure_options(command: Command) -> Command:
-    """Give a command the options of an erasure and those of a `Target`."""
+    """Give a command the options of an erasure and of a `Target`."""
 
     @takes_target
     @wraps(command)

@@ -1,4 +1,4 @@
-"""Commands that assistants' programs run at events of a session: they push what is remembered."""
+"""Commands that assistants' programs run at events of a session."""
 
 from __future__ import annotations
 

@@ -100,9 +100,9 @@ def get(target: Target, *, key: str, version: int | None, at: str | None) -> Non
     with target.agent_reader() as store:
         record = store.get_state(key=key, version=version, at=inputs.moment(at))
     if record is None:
-        when = f" at version {version}" if version is not None else ""
-        when += f" at {at}" if at is not None else ""
-        raise _not_found(target, key, when)
+        moment = f" at version {version}" if version is not None else ""
+        moment += f" at {at}" if at is not None else ""
+        raise _not_found(target, key, moment)
     if target.as_json:
         write_json(to_json(record))
     else:
@@ -190,9 +190,9 @@ def diff(target: Target, *, old: str, new: str | None) -> None:
         )
 
 
-def _not_found(target: Target, key: str, when: str = "") -> NotFound:
+def _not_found(target: Target, key: str, moment: str = "") -> NotFound:
     return NotFound(
-        f"not found: key {key!r} {target.scope_text} has no value{when}: "
+        f"not found: key {key!r} {target.scope_text} has no value{moment}: "
         "`memoranda keys` lists the keys that have one"
     )
 

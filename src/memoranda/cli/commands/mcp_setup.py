@@ -189,7 +189,7 @@ def _config() -> list[str]:
 
 
 def _is_written(option: str) -> bool:
-    """Say whether an option is written: the file with settings is read by the programs too."""
+    """Say whether an option is written: programs read the settings file themselves."""
     return source_of(option) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 

@@ -80,7 +80,7 @@ def serve(
 
 
 def check_packages() -> None:
-    """Say which packages a server needs, if they are not installed."""
+    """Raise an error that names the extra, if the server's packages are not installed."""
     from importlib.util import find_spec
 
     names = {"grpc": "grpcio", "grpc_health": "grpcio-health-checking",
@@ -130,10 +130,10 @@ def _tls_files(certificate: str | None, key: str | None, client_ca: str | None) 
 
 
 def _announce(server: Server) -> None:
-    """Say where the server listens, and how to connect."""
+    """Print the addresses of the server, and how to connect."""
     settings = server.settings
-    what = f"the stores of {settings.place}" if settings.serves_many else settings.place
-    click.echo(f"Serving {safe(what)} on {server.address}.")
+    stores = f"the stores of {settings.place}" if settings.serves_many else settings.place
+    click.echo(f"Serving {safe(stores)} on {server.address}.")
     if server.http_address is not None:
         click.echo(f"HTTP: {http_url(server)} (in a browser: the page)")
         click.echo(f"MCP, for assistants: {_mcp_url(server)}")

@@ -171,7 +171,7 @@ def _store_of(server: ServerLocation, store: str | None) -> str | None:
 
 
 def _write_secret(secret: str, new: Token, *, as_json: bool) -> None:
-    """Write a secret alone on stdout; what it is good for goes to stderr."""
+    """Write only the secret to stdout, and the explanation to stderr."""
     if as_json:
         write_json({"secret": secret, **_json_of(new, new.rotated_at or new.created_at)})
         return
@@ -180,7 +180,7 @@ def _write_secret(secret: str, new: Token, *, as_json: bool) -> None:
 
 
 def _json_of(item: Token, now: datetime) -> dict[str, Any]:
-    """Return a token as JSON; what is None means all of it."""
+    """Return a token as JSON; a member that is null stands for all."""
     from memoranda.calls.as_json import time_text
 
     def time(moment: datetime | None) -> str | None:
@@ -214,14 +214,14 @@ def _verbs(item: Token) -> list[str]:
 
 def _row(item: Token, now: datetime) -> Row:
     grant = item.grant
-    others = [ALL] if grant.agents is None else sorted(grant.agents - {grant.actor or ""})
+    covered_agents = [ALL] if grant.agents is None else sorted(grant.agents - {grant.actor or ""})
     places = [f"{name}/*" for name in _sorted(grant.namespaces) or ()] or [ALL]
     return {
         "token": item.id,
         "state": item.state(now),
         "store": item.store or ALL,
         "agent": grant.actor or ALL,
-        "covers": "" if grant.actor is None else ", ".join(others),
+        "covers": "" if grant.actor is None else ", ".join(covered_agents),
         "namespaces": ", ".join(places),
         "can": ",".join(_verbs(item)),
         "expires": "" if item.expires_at is None else f"{item.expires_at:%Y-%m-%d %H:%M}Z",

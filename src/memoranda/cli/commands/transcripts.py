@@ -181,9 +181,9 @@ def import_chat(
             chats = _import(store, file, kind, order, speakers, parsed_extractor, counter)
             if target.as_json:
                 for title, chat in chats:
-                    named = {"title": title} if title else {}
+                    title_fields = {"title": title} if title else {}
                     progress.clear()
-                    write_json({"file": file, **named, **to_json(chat)})
+                    write_json({"file": file, **title_fields, **to_json(chat)})
             else:
                 imported = [chat for _, chat in chats]
                 progress.clear()

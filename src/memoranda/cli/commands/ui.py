@@ -24,6 +24,7 @@ DRAIN_SECONDS = 2.0
 """Time that requests of the page have to end after Ctrl-C."""
 _HOST = "127.0.0.1"
 _MAX_PORT = 65535
+"""The largest port of TCP."""
 
 
 @click.command()
@@ -88,7 +89,7 @@ def serve_page(
 
 
 def _announce(server: Server, *, as_json: bool, browser: bool) -> None:
-    """Say where the page is, and open it."""
+    """Print the address of the page, and open it."""
     address = http_url(server)
     if as_json:
         write_json({"url": address})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memoranda.errors import InvalidInput
 
 _MAX_PORT = 65535
+"""The largest port of TCP."""
 
 
 def parse_address(field: str, text: str) -> tuple[str, int]:

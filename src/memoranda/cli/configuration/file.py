@@ -1,4 +1,4 @@
-"""The TOML file of the configuration: where it is, what it says, and on which line."""
+"""The TOML file of the configuration: its location, its values, and their lines."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _KEY = re.compile(r"\s*([A-Za-z0-9_.\"' -]+?)\s*=")
 
 
 class ConfigurationFile(msgspec.Struct, frozen=True):
-    """What a file says, checked key by key."""
+    """The values of a file, checked key by key."""
 
     path: Path
     values: Mapping[str, Any]
-    """By the paths of the settings; those that it leaves out are not there."""
+    """Values by the path of the setting; settings that the file leaves out are missing."""
     lines: Mapping[str, int]
     """Where the keys and tables are."""
 
     def place(self, setting: str) -> str:
-        """Return where a setting stands, for messages: the file, and its line."""
+        """Return the file and the line of a setting, for messages."""
         while setting not in self.lines and "." in setting:
             setting = setting.rpartition(".")[0]  # a member of an inline table
         line = self.lines.get(setting)
@@ -41,7 +41,7 @@ class ConfigurationFile(msgspec.Struct, frozen=True):
 
 
 def read_file(path: Path) -> ConfigurationFile:
-    """Return what a file says; raise `InvalidInput` with its line for what is not understood."""
+    """Return the values of a file; raise `InvalidInput` with the line of an invalid one."""
     path = path.absolute()
     text = _read(path)
     try:
@@ -88,7 +88,7 @@ def _leaves(table: dict[str, Any], prefix: str, tables: set[str]) -> Iterator[tu
 
 
 def _unknown(path: str, names: list[str]) -> str:
-    """Return the problem of a key that means nothing; similar ones are of the same table first."""
+    """Return the error for an unknown key, with similar keys, those of the same table first."""
     table = path.rpartition(".")[0]
     siblings = [name for name in names if name.rpartition(".")[0] == table]
     if path in names:

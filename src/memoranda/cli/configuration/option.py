@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FILE = "memoranda.cli.config"
 """Key in a context's `meta`: the file that `--config` names."""
 _RESOLUTION = "memoranda.cli.resolution"
-"""Key in a context's `meta`: the settings, once they were read."""
+"""Key in a context's `meta`: the settings, after they were read."""
 
 
 class SettingOption(click.Option):
@@ -34,7 +34,7 @@ class SettingOption(click.Option):
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
-        """Return the value, and where it comes from: `DEFAULT_MAP` is the file."""
+        """Return the value and its source: `DEFAULT_MAP` stands for the file."""
         value, source = super().consume_value(ctx, opts)
         if source is not ParameterSource.DEFAULT:
             return value, source
@@ -66,13 +66,13 @@ takes_config = click.option(
 
 def resolution(ctx: click.Context) -> Resolution:
     """Return the settings of the command that runs, before its flags."""
-    known: Resolution | None = ctx.meta.get(_RESOLUTION)
-    if known is None:
+    settings: Resolution | None = ctx.meta.get(_RESOLUTION)
+    if settings is None:
         from memoranda.cli.configuration.resolution import resolve
 
-        known = resolve(config_file(ctx.meta.get(_FILE)), os.environ)
-        ctx.meta[_RESOLUTION] = known
-    return known
+        settings = resolve(config_file(ctx.meta.get(_FILE)), os.environ)
+        ctx.meta[_RESOLUTION] = settings
+    return settings
 
 
 def setting_without_flag(path: str) -> Any:

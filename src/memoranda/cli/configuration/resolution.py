@@ -42,7 +42,7 @@ class Resolution(msgspec.Struct, frozen=True):
 
     configuration: Configuration
     values: Mapping[str, Value]
-    """By the paths of the settings."""
+    """Values by the path of the setting."""
     file: Path | None
     """None: there is none."""
 
@@ -53,7 +53,7 @@ class Resolution(msgspec.Struct, frozen=True):
 
 
 def resolve(path: Path | None, environment: Mapping[str, str]) -> Resolution:
-    """Read the file and the environment, and check them; the environment goes first."""
+    """Read and check the file and the environment; the environment takes precedence."""
     file = None if path is None else read_file(path)
     values = {
         setting.path: _value(setting, file, environment) for setting in all_settings().values()
@@ -62,7 +62,7 @@ def resolve(path: Path | None, environment: Mapping[str, str]) -> Resolution:
 
 
 def build(values: Iterable[Value]) -> Configuration:
-    """Return the configuration that some values make; what does not fit names its source."""
+    """Build the configuration from values; an error names the source of the value."""
     by_path = {value.setting.path: value for value in values if value.source != DEFAULT}
     document: dict[str, Any] = {}
     for path, value in by_path.items():
@@ -88,14 +88,14 @@ def _named(error: InvalidInput, values: Mapping[str, Value]) -> InvalidInput:
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """Return the variables with our prefix that nothing reads, with what may be meant."""
-    known = {setting.variable for setting in all_settings().values()} | {
+    """Return the variables with our prefix that no setting reads, with suggestions."""
+    variables = {setting.variable for setting in all_settings().values()} | {
         API_KEY,
         CONFIG,
         HOOK_SECONDS,
     }
     names = sorted(name for name in environment if name.startswith(PREFIX))
-    return [name + did_you_mean(name, known) for name in names if name not in known]
+    return [name + did_you_mean(name, variables) for name in names if name not in variables]
 
 
 def from_text(setting: Setting, text: str, source: str) -> Value:

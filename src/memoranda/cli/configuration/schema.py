@@ -1,4 +1,4 @@
-"""What can be configured: the keys of the TOML file, with their types, defaults and meanings."""
+"""The schema of the TOML file: its keys, with their types, defaults and meanings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ClientTls(Section, frozen=True, kw_only=True):
 
 
 class LimitsSection(Section, frozen=True, kw_only=True):
-    """What tokens without limits of their own may do."""
+    """The limits of tokens that have none of their own."""
 
     requests_per_second: Annotated[Rate, Meta(description="Requests.")] = None
     bytes_per_second: Annotated[Rate, Meta(description="Bytes of requests and of answers.")] = None
@@ -48,7 +48,7 @@ class LimitsSection(Section, frozen=True, kw_only=True):
 
 
 class ServerSection(Section, frozen=True, kw_only=True):
-    """What `memoranda serve` does."""
+    """The settings of `memoranda serve`."""
 
     grpc: Annotated[str, Meta(description="Where to listen; port 0 takes a free one.")] = (
         f"127.0.0.1:{DEFAULT_PORT}"

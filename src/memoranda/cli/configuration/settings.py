@@ -64,5 +64,5 @@ def _settings_of(section: type[msgspec.Struct], prefix: str) -> Iterator[Setting
 
 
 def _notes(annotation: Any) -> tuple[Any, ...]:
-    """Return what an `Annotated` type says beside its type; nested ones are flat already."""
+    """Return the annotations of an `Annotated` type; Python flattens nested ones."""
     return get_args(annotation)[1:] if hasattr(annotation, "__metadata__") else ()

@@ -1,4 +1,4 @@
-"""The names of environment variables; apart, since every command needs them at its start."""
+"""The names of environment variables: a module of its own, since every command imports it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ PREFIX = "MEMORANDA_"
 CONFIG = "MEMORANDA_CONFIG"
 """The variable that names the file."""
 API_KEY = "MEMORANDA_API_KEY"
-"""The key of a model's endpoint: read where it is used, and in no file."""
+"""The key of a model's endpoint. It is read where it is used, and never from a file."""
 HOOK_SECONDS = "MEMORANDA_HOOK_SECONDS"
-"""How long a hook may work: it begins before any file is read."""
+"""The time limit of a hook, which starts before any file is read."""
 
 
 def variable_of(path: str) -> str:

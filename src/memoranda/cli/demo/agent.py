@@ -62,10 +62,10 @@ def decide(transaction: Transaction, number: int) -> dict[str, object]:
     ledger = transaction.get_state(key="ledger")
     assert policy is not None, "the policy is written before the first invoice"
     verdict = "paid" if amount <= policy.value["limit"] else "held"
-    spent = (ledger.value["spent"] if ledger else 0) + (amount if verdict == "paid" else 0)
+    total = (ledger.value["spent"] if ledger else 0) + (amount if verdict == "paid" else 0)
     decision = {"vendor": vendor, "amount": amount, "verdict": verdict}
     transaction.write(key=f"invoice/{number}", value=decision, because=[KeyRef("policy")])
-    transaction.write(key="ledger", value={"spent": spent})
+    transaction.write(key="ledger", value={"spent": total})
     transaction.write(key="progress", value={"settled": number})
     return decision
 

@@ -33,6 +33,7 @@ Report = dict[str, Any]
 _COMPARED_KEYS = ("policy", "ledger", "progress")
 _DECISION = "invoice/7"
 _CHART_COLUMNS = 78
+"""Columns of a chart: it fits on a terminal of 80 columns, indented."""
 _TITLES = {
     "note": ("Beliefs", "three conversations are stored, with notes that quote them"),
     "words": ("Sources", "the quotations that the last belief rests on, through other beliefs"),

@@ -178,6 +178,7 @@ _LATER = """\
 _QUESTION = "Where does Ann live?"
 _PAST_DATE = "2024-06-01"
 _RESULTS = 2
+"""Search results that the demo shows: the present answer and the one before."""
 
 
 def converse(store: Store, stage: Stage) -> None:

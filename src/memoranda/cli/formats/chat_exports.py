@@ -83,18 +83,23 @@ def _of_chatgpt(value: Members, location: str) -> Iterator[tuple[str, dict[str, 
         raise InvalidInput("path", f"{location} has a `mapping` that is not an object")
     for number, node in enumerate(_branch(mapping, value.get("current_node"), location), 1):
         message = node.get("message")
-        where = f"message {number} of {location}"
+        message_location = f"message {number} of {location}"
         if message is None:  # the root has none
             continue
         if not isinstance(message, dict):
-            raise InvalidInput("path", f"{where} is not an object: {short_repr(message)}")
-        text = _chatgpt_text(message, where)
+            raise InvalidInput(
+                "path", f"{message_location} is not an object: {short_repr(message)}"
+            )
+        text = _chatgpt_text(message, message_location)
         if text:
             author = message.get("author")
             role = author.get("role") if isinstance(author, dict) else None
             if not isinstance(role, str):
-                raise InvalidInput("path", f"{where} has no `author` with a `role`")
-            yield where, _message(role, text, message.get("create_time"), where)
+                raise InvalidInput("path", f"{message_location} has no `author` with a `role`")
+            yield (
+                message_location,
+                _message(role, text, message.get("create_time"), message_location),
+            )
 
 
 def _branch(mapping: Members, leaf: object, location: str) -> list[Members]:
@@ -155,15 +160,20 @@ def _part_text(part: object) -> str:
 
 def _of_claude(value: Members, location: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, message in enumerate(_list(value, "chat_messages", location), 1):
-        where = f"message {number} of {location}"
+        message_location = f"message {number} of {location}"
         if not isinstance(message, dict):
-            raise InvalidInput("path", f"{where} is not an object: {short_repr(message)}")
+            raise InvalidInput(
+                "path", f"{message_location} is not an object: {short_repr(message)}"
+            )
         sender = message.get("sender")
         if not isinstance(sender, str):
-            raise InvalidInput("path", f"{where} has no `sender`")
+            raise InvalidInput("path", f"{message_location} has no `sender`")
         content = _claude_content(message)
         if content:
-            yield where, _message(sender, content, message.get("created_at"), where)
+            yield (
+                message_location,
+                _message(sender, content, message.get("created_at"), message_location),
+            )
 
 
 def _claude_content(message: Members) -> object:

@@ -64,7 +64,7 @@ class Turn(msgspec.Struct, frozen=True):
 
     @property
     def is_message(self) -> bool:
-        """Whether it has a speaker; chat programs write lines of their own."""
+        """Whether it has a speaker; chat programs also write notices."""
         return self.header is None or bool(self.header.speaker)
 
 
@@ -76,7 +76,7 @@ class DatedTurn(msgspec.Struct, frozen=True):
 
 
 class DateOrder(msgspec.Struct, frozen=True):
-    """What the user says about the dates of a file."""
+    """The user's options about the dates of a file."""
 
     day_first: bool | None = None
     """Whether dates with slashes have the day first; None: the file shows it."""

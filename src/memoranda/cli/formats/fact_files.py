@@ -1,6 +1,6 @@
 """Files of facts: CSV with a header, and JSON Lines.
 
-A row keeps its line number and its text, so that a rejected row can be members to a file which the
+A row keeps its line number and its text, so that rejected rows can be written to a file, which the
 user corrects and imports.
 """
 

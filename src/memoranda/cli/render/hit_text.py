@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from memoranda.search.results import Hit
 
 _BAR_COLUMNS = 10
+"""Columns of the bar of a score."""
 _SHORT_BAR_COLUMNS = 5
 """With it, the heading of an observation fits in 80 columns."""
 _WIDE_COLUMNS = 90
@@ -34,6 +35,7 @@ _WIDE_COLUMNS = 90
 _MIN_FACTOR_CHANGE = 0.0005
 """A factor closer to 1 than this is not printed: it would read 1.000."""
 _INDENT = " " * 5
+"""Columns under the rank of a hit."""
 _WORD = re.compile(r"\w+")
 _bold = partial(click.style, bold=True)
 _dim = partial(click.style, dim=True)
@@ -77,8 +79,8 @@ def _text(result: Hit, query: str, words_of: WordsOf) -> Iterator[str]:
         end = "" if fact.valid_to is None else f" to {fact.valid_to.date().isoformat()}"
         dates = f"from {fact.valid_from.date().isoformat()}{end}"
         yield f"{_INDENT}{_dim(f'{dates}, {believer(fact)}')}"
-    for other in result.conflicting:
-        disputed = f"disputed: {other.agent_id} believes {fact_sentence(other)}"
+    for belief in result.conflicting:
+        disputed = f"disputed: {belief.agent_id} believes {fact_sentence(belief)}"
         yield f"{_INDENT}{_yellow(fit(safe(disputed), beside=_INDENT))}"
     if result.duplicates:
         yield f"{_INDENT}{_dim('duplicates: ' + safe(', '.join(result.duplicates)))}"

@@ -18,8 +18,11 @@ from memoranda.model.clock import to_datetime, to_micros
 # The axis: round dates at columns, as many as fit without overlapping.
 
 _SECOND = 1_000_000
+"""In microseconds, as all times here."""
 _DAY = 86_400 * _SECOND
+"""In microseconds."""
 _MONTH = 2_629_746 * _SECOND
+"""In microseconds: a twelfth of a Gregorian year, to choose between steps only."""
 _FIRST_MONDAY = 4 * _DAY
 """1970-01-05, in microseconds since the epoch: steps of whole weeks begin on a Monday."""
 _CLOCK_RANGE = 2 * _DAY
@@ -123,29 +126,29 @@ def _rounded(step: _Step, first: int, last: int) -> Iterator[int]:
     start, end = to_datetime(first), to_datetime(last)
     begin = -(-(start.year * 12 + start.month - 1) // step.months) * step.months
     for month in range(begin, end.year * 12 + end.month, step.months):
-        when = datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC)
-        if when >= start:
-            yield to_micros("tick", when)
+        instant = datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC)
+        if instant >= start:
+            yield to_micros("tick", instant)
 
 
-def _day(when: datetime) -> str:
-    return f"{when.date()}"
+def _day(instant: datetime) -> str:
+    return f"{instant.date()}"
 
 
-def _month(when: datetime) -> str:
-    return _day(when)[:7]
+def _month(instant: datetime) -> str:
+    return _day(instant)[:7]
 
 
-def _year(when: datetime) -> str:
-    return str(when.year)
+def _year(instant: datetime) -> str:
+    return str(instant.year)
 
 
 def _clock(characters: int) -> Callable[[datetime], str]:
-    def write(when: datetime) -> str:
+    def write(instant: datetime) -> str:
         """Return the time of day, or the date at midnight."""
-        if when.time() == time.min:
-            return _day(when)[5:]
-        return when.time().isoformat("microseconds")[:characters]
+        if instant.time() == time.min:
+            return _day(instant)[5:]
+        return instant.time().isoformat("microseconds")[:characters]
 
     return write
 
@@ -178,7 +181,9 @@ MIN_WIDTH = 40
 _MIN_BAR_COLUMNS = 22
 """Columns that notes leave to the bars: two dates fit over them."""
 _MIN_NOTE_COLUMNS = 4
+"""Columns: narrower notes are left out, as nobody could read them."""
 _DATE_COLUMNS = 10
+"""Columns of a date, such as 2026-02-07."""
 _GAP = "  "
 _dim = partial(click.style, dim=True)
 _green = partial(click.style, fg="green")

@@ -1,4 +1,4 @@
-"""What a store has committed since it was opened, in numbers."""
+"""Counts of the commits of a store since it was opened."""
 
 from __future__ import annotations
 

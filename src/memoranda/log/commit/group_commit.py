@@ -157,6 +157,10 @@ _MAX_COMPACTION_PAUSE_SECONDS = 0.1
 """Longest pause of a compaction after a slice; it normally pauses as long as the slice took."""
 _PEER_WAIT_SECONDS = 0.0005
 """Seconds within which one more commit must arrive for a leader to go on waiting for peers."""
+_RETURN_SECONDS = 0.0001
+"""Seconds more for each peer that is missing, if an event loop queues commits: most of them come
+from clients, which first have to hear of their last one. A commit of a large batch costs half as
+much as one of a small batch, so the more are missing, the longer it is worth while to wait."""
 
 
 class Committer:
@@ -410,7 +414,7 @@ class Committer:
         """Write one batch and deliver its outcomes; `own` is the leader's own channel."""
         batch: list[PendingCommit] = []
         try:
-            self._fill_batch(token, batch)
+            self._fill_batch(token, batch, _RETURN_SECONDS if own is None else 0.0)
             outcomes = self._writer.write([pending.request for pending in batch])
             deliver_outcomes(batch, outcomes, own)
         finally:
@@ -449,14 +453,16 @@ class Committer:
         self._writer.announce()
         self._writer.after_batch()
 
-    def _fill_batch(self, token: LeaderToken, batch: list[PendingCommit]) -> None:
+    def _fill_batch(
+        self, token: LeaderToken, batch: list[PendingCommit], return_seconds: float
+    ) -> None:
         """Move requests from the queue into a batch.
 
         Each is appended to the batch before it leaves the queue. An interrupt in between leaves it
         in both, never in neither, and `_requeue_in_front` skips what is still queued.
         """
         if len(self._queue) < self._last_batch_size:
-            self._wait_for_peers()
+            self._wait_for_peers(return_seconds)
         size = 0
         with self._mutex:
             queue = self._queue
@@ -469,13 +475,17 @@ class Committer:
                 queue.popleft()
         self._last_batch_size = len(batch)
 
-    def _wait_for_peers(self) -> None:
-        """Wait until as many requests are queued as the last batch had, or no more arrive."""
+    def _wait_for_peers(self, return_seconds: float) -> None:
+        """Wait until as many requests are queued as the last batch had, or no more arrive.
+
+        `return_seconds` are added to the wait for each request that is missing.
+        """
         self._batch_ready.clear()
         previous = 0
         while previous < len(self._queue) < self._last_batch_size:
             previous = len(self._queue)
-            self._batch_ready.wait(_PEER_WAIT_SECONDS)
+            missing = self._last_batch_size - previous
+            self._batch_ready.wait(_PEER_WAIT_SECONDS + missing * return_seconds)
 
     def _start_worker(self) -> None:
         with self._mutex:

@@ -42,6 +42,7 @@ from memoranda.storage.port import Reader
 # since it covers no text, no name and no id that is derived from one.
 
 FINGERPRINT_SIZE = 16
+"""Bytes: 128 bits, so that two requests do not share a fingerprint by chance."""
 # The domain keeps the project's first name: changing it would invalidate stored fingerprints.
 _DOMAIN = b"recollect request fingerprint\0"
 _ASSERTION_ID = "assertion_id"

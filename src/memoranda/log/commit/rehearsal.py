@@ -1,6 +1,6 @@
-"""The rehearsal of a batch: what its decisions, and the views, will read.
+"""The rehearsal of a batch: it finds out what decisions and views will read.
 
-The rules themselves say what they read: they decide with a scout, and what they decide is dropped.
+The rules are run with a scout, which records their reads; the decisions of this run are dropped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memoranda.storage.port import Unread, Writer
 
 
 class BatchRehearsal:
-    """Does the reads of the requests of a batch that are still to be written."""
+    """Performs the reads of the requests of a batch that are not written yet."""
 
     __slots__ = ("_head", "_next", "_requests", "_views", "applied")
 
@@ -31,11 +31,11 @@ class BatchRehearsal:
         """The commit that is being applied to the views; None: none is."""
 
     def proceed(self, place: int, head: Head) -> None:
-        """Go on with the request at a place of the batch, behind a head of the log."""
+        """Continue with the request at a position of the batch, after a head of the log."""
         self._next, self._head, self.applied = place, head, None
 
     def __call__(self, scout: Writer, /, *, whole: bool) -> None:
-        """Do the reads of what comes next, or of everything."""
+        """Perform the reads of the next step, or of all steps."""
         if self.applied is not None:
             for view in self._views.all:
                 view.rehearse(scout, self.applied)

@@ -1,4 +1,4 @@
-"""The agent's signature of a request: what a client signs that does not see the commit.
+"""The agent's signature of a request, for a client that does not see the commit.
 
     signature   = 0x03 ‖ public key ‖ masked salt ‖ digest ‖ Ed25519( 0x0D ‖ SHA-256( covered ) )
     covered     = size ‖ log id ‖ size ‖ txn_id ‖ size ‖ actor ‖ digest
@@ -10,14 +10,14 @@ client sends it, encoded. So a signed request cannot be moved to another log, ag
 sent again it has no second effect, since the log has its txn_id.
 
 The log holds what was decided, not the request. So this form proves less than a signature of the
-commit (transaction_signature.py): the agent has signed one request with this digest, and nobody
-else can add one. Which operations came of it, and when, is attested by the store that checked the
-signature, and by the checkpoints of its log.
+commit (transaction_signature.py). It proves that the agent has signed one request with this digest,
+and nobody else can add one. The resulting operations and their time are attested by the store that
+checked the signature, and by the checkpoints of its log.
 
 The salt is the client's. The log keeps it under a mask that is derived from the salts of the
-operations: whoever has the request can show that it is the signed one, until anything of it is
-erased. Then the mask is gone with a salt that it was derived from, the signature stays valid, and
-nobody can confirm a guess of the request.
+operations. With the request, one can show that it is the signed one, until a part of it is erased.
+Then the mask is lost with one of these salts, the signature stays valid, and nobody can confirm a
+guess of the request.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from memoranda.log.field_commitments import SALT_SIZE
 
 THIRD_FORM = b"\3"
 KEY_SIZE, SIGNATURE_SIZE, DIGEST_SIZE = 32, 64, 32
+"""Bytes of a key and a signature of Ed25519, and of a SHA-256."""
 STORED_SIZE = len(THIRD_FORM) + KEY_SIZE + SALT_SIZE + DIGEST_SIZE + SIGNATURE_SIZE
 _MESSAGE_DOMAIN, _DIGEST_DOMAIN, _MASK_DOMAIN = b"\x0d", b"\x0e", b"\x0f"
 _NUMBER = Struct(">q").pack

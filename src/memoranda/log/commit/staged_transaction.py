@@ -27,7 +27,7 @@ from memoranda.model.trace import current_trace_id
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why a request is refused that was never staged, to be recorded as others are."""
+    """The reason why a request was refused before it was staged, so that it can be recorded."""
 
     error: MemorandaError
     kind: str

@@ -143,8 +143,8 @@ def message(
         for leaf, operation in zip(leaves, operations, strict=True)
         if not isinstance(operation, Epoch)
     ]
-    where = b"" if context is None else context.covered()
-    parts = (where, _NUMBERS(*place, len(bare)), bare, *covered)
+    signed_place = b"" if context is None else context.covered()
+    parts = (signed_place, _NUMBERS(*place, len(bare)), bare, *covered)
     return _MESSAGE_DOMAIN + sha256(b"".join(parts)).digest()
 
 

@@ -22,20 +22,26 @@ class Horizon(msgspec.Struct, frozen=True):
     """Whether operations remain to be erased: the next compaction continues it."""
 
 
+ONE = "horizon_get"
+"""The query of one namespace's horizon."""
+ALL = "horizon_rows"
+"""The query of every horizon."""
+
+
 def find(reader: Reader, namespace: str) -> Horizon | None:
     """Return a namespace's horizon, if it has one."""
-    row = reader.row("horizon_get", namespace=namespace)
-    return _horizon(row) if row else None
+    row = reader.row(ONE, namespace=namespace)
+    return horizon_of(row) if row else None
 
 
 def all_horizons(reader: Reader) -> list[Horizon]:
     """Return every horizon."""
-    return [_horizon(row) for row in reader.rows("horizon_rows")]
+    return [horizon_of(row) for row in reader.rows(ALL)]
 
 
 def set_after(reader: Reader, after: int) -> list[Horizon]:
     """Return the horizons that were set after a commit."""
-    return [_horizon(row) for row in reader.rows("horizons_set_after", after=after)]
+    return [horizon_of(row) for row in reader.rows("horizons_set_after", after=after)]
 
 
 def unfinished(reader: Reader) -> list[Horizon]:
@@ -84,7 +90,8 @@ def first_readable_commit(reader: Reader, commit: int) -> int:
     return commit if row is None else max(commit, row[0])
 
 
-def _horizon(row: Row) -> Horizon:
+def horizon_of(row: Row) -> Horizon:
+    """Return the horizon of a row."""
     namespace, commit_ts, summed_in, unfinished = row
     return Horizon(namespace, commit_ts, summed_in, bool(unfinished))
 

@@ -7,7 +7,7 @@ horizon.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -20,7 +20,7 @@ from memoranda.model import codec
 from memoranda.model.event import ReplayEvent
 from memoranda.model.operations import AnyOperation, OperationType, effective_operation
 from memoranda.model.scope import ALL_AGENTS, ALL_NAMESPACES
-from memoranda.storage.port import Engine, Reader
+from memoranda.storage.port import Engine, Reader, Row
 
 
 class CompactionSummaries:
@@ -33,11 +33,19 @@ class CompactionSummaries:
         self._agent_id = None if selection.agent_id is ALL_AGENTS else selection.agent_id
         self._horizons: dict[str, Horizon] = {}
 
+    @property
+    def query(self) -> tuple[str, Row]:
+        """The query that reads the horizons of the selection, and its values."""
+        namespace = self._selection.namespace
+        if namespace is ALL_NAMESPACES:
+            return compaction_horizon.ALL, ()
+        return compaction_horizon.ONE, (namespace,)
+
     def find_horizons(self, reader: Reader, after: int, through: int) -> None:
         """Find the horizons ahead; raise `Compacted` if the replay would end before one."""
-        for horizon in self._selected(reader):
-            if after >= horizon.commit_ts or self._horizons.get(horizon.namespace) == horizon:
-                continue
+        query, item = self.query
+        (rows,) = reader.rows_each(query, [item])
+        for horizon in self._unknown(rows, after):
             end = min(through, horizon.commit_ts)
             if not self._was_touched(reader, horizon.namespace, after, end):
                 continue
@@ -48,12 +56,22 @@ class CompactionSummaries:
                 )
             self._horizons[horizon.namespace] = horizon
 
-    def finds_new_horizon(self, after: int, through: int) -> bool:
-        """Return whether a horizon ahead was set since the last call.
+    def _unknown(self, rows: Sequence[Row], after: int) -> list[Horizon]:
+        """Return the horizons ahead, of these rows, that are not known yet."""
+        return [
+            horizon
+            for horizon in map(compaction_horizon.horizon_of, rows)
+            if after < horizon.commit_ts and self._horizons.get(horizon.namespace) != horizon
+        ]
 
-        Nothing of a namespace is erased before its horizon is set. So rows that were read before a
-        call that finds no new horizon are complete.
+    def has_new_horizon(self, rows: Sequence[Row], after: int, through: int) -> bool:
+        """Return whether the rows of `query` have a horizon ahead that was set since the last call.
+
+        Nothing of a namespace is erased before its horizon is set. So what was read before such
+        rows is complete if none is new.
         """
+        if not self._unknown(rows, after):
+            return False
         previous = dict(self._horizons)
         with self._engine.reading() as reader:
             self.find_horizons(reader, after, through)
@@ -90,13 +108,6 @@ class CompactionSummaries:
             by_commit[horizon.commit_ts] = summary
         sorted_events = (by_commit[commit_ts] for commit_ts in sorted(by_commit))
         return [event for event in sorted_events if event.operations or event.summary]
-
-    def _selected(self, reader: Reader) -> list[Horizon]:
-        namespace = self._selection.namespace
-        if namespace is ALL_NAMESPACES:
-            return compaction_horizon.all_horizons(reader)
-        horizon = compaction_horizon.find(reader, namespace)
-        return [] if horizon is None else [horizon]
 
     def _was_touched(self, reader: Reader, namespace: str, after: int, through: int) -> bool:
         """Return whether these commits touched a namespace: else the reader misses nothing."""

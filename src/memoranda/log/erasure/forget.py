@@ -109,6 +109,7 @@ def _check_pseudonym(name: str) -> str:
 # Forgetting: find everything that belongs to a target, and erase it.
 
 _PSEUDONYM_BYTES = 8
+"""Random bytes of a pseudonym: two of one log do not collide by chance."""
 
 
 class Findings(msgspec.Struct, frozen=True):

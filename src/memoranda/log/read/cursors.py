@@ -33,6 +33,7 @@ END = "cursor;"
 """Sorts after every name with the prefix, and before all other names."""
 _SEAL = "cursors"
 _DIGITS = 64
+"""Hexadecimal digits of a seal: those of a SHA-256."""
 _UNSEALED = "unsealed"
 """Seal that a migration sets for cursors of an older version; the next change seals them."""
 
@@ -112,6 +113,7 @@ def _number(seal: object) -> int | None:
 # Cursors: named positions in the log after which readers resume.
 
 MOST_NAME_BYTES = 512
+"""Bytes of a cursor's name."""
 
 
 class Cursor:

@@ -20,6 +20,7 @@ from memoranda.model.receipt import HasCommit
 from memoranda.storage.port import Engine, Reader
 
 _MAX_COMMIT = 2**63 - 1
+"""The largest commit number: databases store no larger integer."""
 
 Shown = TypeVar("Shown", ReplayEvent, StoredEvent | ReplayEvent)
 
@@ -84,7 +85,7 @@ class Feed:
         return self._next_page(Replay.next_stretch)
 
     def next_stored_page(self) -> list[StoredEvent | ReplayEvent]:
-        """As `next_page`, with the stored bytes of every event that is shown as it is stored."""
+        """As `next_page`, with the stored bytes of events that the viewer sees unchanged."""
         return self._next_page(Replay.next_stored_stretch)
 
     def _next_page(self, read_stretch: Callable[[Replay], list[Shown]]) -> list[Shown]:

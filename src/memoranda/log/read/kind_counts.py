@@ -37,6 +37,7 @@ _CODES: Final[Mapping[type, int]] = {
     kind: FIRST_KIND + 2 * _TYPES.index(kind.type) for kind in get_args(AnyOperation)
 }
 _ERASED_CODE: Final = FIRST_KIND + 2 * _TYPES.index(OperationType.ERASED)
+"""The code of operations that were erased without a residue."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[int]).decode

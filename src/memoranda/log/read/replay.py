@@ -105,17 +105,19 @@ class Replay(ResumablePages[ReplayEvent]):
         return self._masked(self._summaries.insert_summaries(events, after, self.at))
 
     def next_stored_stretch(self) -> list[StoredEvent | ReplayEvent]:
-        """As `next_stretch`, with the stored bytes of every event that is shown as it is stored."""
+        """As `next_stretch`, with the stored bytes of events that the viewer sees unchanged."""
         if not self._selection.needs_scopes_only or self._summaries.horizons:
             return [*self.next_stretch()]
         return [event for row in self._read_rows() if (event := self._stored(row))]
 
     def _read_rows(self) -> list[Row]:
         """Read the next rows, and move behind them; none if they may be erased meanwhile."""
-        rows = self._next_rows() if self.at < self.through else []
-        if rows and self._summaries.finds_new_horizon(self.at, self.through):
-            self._commit_iterator = None  # read them again
-            return []
+        rows: list[Row] = []
+        if self.at < self.through:
+            rows, horizons = self._next_rows()
+            if rows and self._summaries.has_new_horizon(horizons, self.at, self.through):
+                self._commit_iterator = None  # read them again
+                return []
         self.at = rows[-1][0] if rows else max(self.at, self.through)
         return rows
 
@@ -166,18 +168,24 @@ class Replay(ResumablePages[ReplayEvent]):
     def _reads_whole_log(self) -> bool:
         return self._selection.agent_id is ALL_AGENTS and self._selection.coverage is None
 
-    def _next_rows(self) -> list[Row]:
-        """Read the next events, each once, although several of the agent's scopes may be in it."""
+    def _next_rows(self) -> tuple[list[Row], list[Row]]:
+        """Read the next events, and the horizons behind them.
+
+        Each event is read once, although several of the agent's scopes may be in it.
+        """
         if len(self._scopes) > 1:
             return self._rows_of_scopes()
         if self._reads_whole_log:
             return self._page("event_page_of_all")
-        return self._page("event_places_of_scope", scope_id=self._scopes[0]) if self._scopes else []
+        if not self._scopes:
+            return [], []
+        return self._page("event_places_of_scope", scope_id=self._scopes[0])
 
-    def _page(self, query: str, **scope: int) -> list[Row]:
+    def _page(self, query: str, **scope: int) -> tuple[list[Row], list[Row]]:
         with self._engine.reading() as reader:
-            return reader.rows(
+            return reader.rows_before(
                 query,
+                *self._summaries.query,
                 **scope,
                 after=self.at,
                 through=self.through,
@@ -185,7 +193,7 @@ class Replay(ResumablePages[ReplayEvent]):
                 budget=pages.PAGE_BYTES,
             )
 
-    def _rows_of_scopes(self) -> list[Row]:
+    def _rows_of_scopes(self) -> tuple[list[Row], list[Row]]:
         """Merge the commit numbers of all scopes, and read each event once."""
         commits, self._commit_iterator = self._commit_iterator, None  # created again if this fails
         if commits is None:
@@ -193,18 +201,29 @@ class Replay(ResumablePages[ReplayEvent]):
                 self._engine, self._scopes, after=self.at, through=self.through
             )
         batch = [*islice(commits, self.rows)]
-        with self._engine.reading() as reader:
-            rows = self._events_of(reader, batch) if batch else []
+        rows: list[Row] = []
+        horizons: list[Row] = []
+        if batch:
+            with self._engine.reading() as reader:
+                rows, horizons = self._events_of(reader, batch)
         self._commit_iterator = chain(batch[len(rows) :], commits)
-        return rows
+        return rows, horizons
 
-    def _events_of(self, reader: Reader, commits: Sequence[tuple[int, list[int]]]) -> list[Row]:
+    def _events_of(
+        self, reader: Reader, commits: Sequence[tuple[int, list[int]]]
+    ) -> tuple[list[Row], list[Row]]:
         """Read the first of some events, with the spans of the scopes' operations if all are known.
 
         Both are read in one query: an erasure in between would move the spans.
         """
         rows = []
-        for row in reader.rows("event_places_of_scopes", events=commits, budget=pages.PAGE_BYTES):
+        stored, horizons = reader.rows_before(
+            "event_places_of_scopes",
+            *self._summaries.query,
+            events=commits,
+            budget=pages.PAGE_BYTES,
+        )
+        for row in stored:
             *columns, encoded_places, operations = row
             places = [bytes.fromhex(place) for place in msgspec.json.decode(encoded_places)]
             rows.append((*columns, codec.join_spans(places), operations))
@@ -212,7 +231,7 @@ class Replay(ResumablePages[ReplayEvent]):
         for number, (commit_ts, _) in enumerate(commits[: len(rows)] if is_cut else commits):
             if number == len(rows) or rows[number][0] != commit_ts:
                 raise Corruption(f"commit {commit_ts} is in the index and not in the log")
-        return rows
+        return rows, horizons
 
     def _decode(self, row: Row) -> ReplayEvent:
         commit_ts, committed_at, event_hash, envelope, *places, operations = row

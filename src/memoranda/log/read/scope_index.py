@@ -28,6 +28,7 @@ INDEX_VERSION = 4
 """Increased when other scopes or counts are indexed: stores are then indexed again when opened."""
 
 _MAX_CACHED_SCOPES = 20_000
+"""Scopes whose ids are cached; a full cache is emptied."""
 
 
 class ScopeIds:

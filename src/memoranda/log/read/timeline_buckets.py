@@ -29,7 +29,9 @@ from memoranda.model.scope import ALL_NAMESPACES
 from memoranda.storage.port import Engine, Reader, Row
 
 MAX_BUCKETS = 2_000
+"""Buckets of one call: more than a chart has columns."""
 DEFAULT_BUCKETS = 100
+"""Buckets, if the caller names no number."""
 
 
 class TimelineBucket(msgspec.Struct, frozen=True):

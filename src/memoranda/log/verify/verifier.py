@@ -252,7 +252,7 @@ class Verification(msgspec.Struct, frozen=True):
     """Those of the signed events whose signature covers the request, and not what was decided."""
 
     def __str__(self) -> str:
-        """Return the result as one line: what holds, and what deserves a look."""
+        """Return the result as one line: the counts, and the number of warnings."""
         counts = (
             (self.signed, "signed by its agent", "signed by their agents"),
             (self.request_signed, "of them as a request", "of them as requests"),
@@ -262,10 +262,12 @@ class Verification(msgspec.Struct, frozen=True):
             (len(self.warnings), "warning", "warnings"),
         )
         commits = "1 commit" if self.commits == 1 else f"{self.commits:,} commits"
-        rest = (
-            f"; {count:,} {one if count == 1 else many}" for count, one, many in counts if count
+        details = (
+            f"; {count:,} {singular if count == 1 else plural}"
+            for count, singular, plural in counts
+            if count
         )
-        return f"The chain of {commits} holds{''.join(rest)}."
+        return f"The chain of {commits} holds{''.join(details)}."
 
 
 def clock_warnings(last_committed_at: int, clock: Clock) -> tuple[str, ...]:

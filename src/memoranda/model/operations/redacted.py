@@ -43,6 +43,7 @@ AGENT_FIELDS: Final = frozenset(("by", "agent"))
 _OPTIONAL: Final = frozenset(("note", "reason"))
 """Texts that an erasure can drop alone; the residue then has None."""
 _KEY, _FACT = 1, 3
+"""The tags of references to keys and to facts."""
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
 _read_ref: Final = msgspec.msgpack.Decoder(Ref).decode
 

@@ -56,7 +56,7 @@ class LanePages(Generic[Item]):
         return await self._lanes.submit(self._lane, self._pages.next_page)
 
     def close(self) -> None:
-        """Do nothing: between two pages, nothing is held."""
+        """Do nothing: between two pages, no resource is held."""
 
 
 class AsyncLocalCalls(AsyncCalls):
@@ -209,7 +209,7 @@ class AsyncLocalCalls(AsyncCalls):
         return await self.run(local_feed(feed).fill)
 
     async def is_at_end(self, feed: EventFeed) -> bool:  # noqa: ARG002
-        """Return True: what was just read is what the log has."""
+        """Return True: the feed has just read to the end of the log."""
         return True
 
     async def poll_feed(self, feed: EventFeed) -> None:
@@ -230,7 +230,7 @@ class AsyncLocalCalls(AsyncCalls):
     async def run_staging(
         self, transaction: OpenTransaction, work: Callable[[OpenTransaction], Answer]
     ) -> Answer:
-        """Do work that stages much in a transaction."""
+        """Run work that stages many requests in a transaction."""
         await Stagings.of(transaction).wait()
         return await self._lanes.submit("search", partial(work, transaction))
 
@@ -279,7 +279,7 @@ class AsyncLocalCalls(AsyncCalls):
         return await self._lanes.submit("short", partial(work, *args, **kwargs))
 
     def submit(self, staged: StagedWrite[Any] | StagedTransaction) -> SubmittedWrite:
-        """Queue what is staged, behind what was queued before; raise `StoreBusy` if it is full."""
+        """Queue a staged write behind earlier ones; raise `StoreBusy` if the queue is full."""
         return SubmittedWrite(self.channel(), staged)
 
     async def _commit(

@@ -120,7 +120,7 @@ class LocalCalls(Calls):
         return answer
 
     def check_claim(self, signing: TransactionSigner) -> None:
-        """Raise if the log would refuse that a key signs for its agent."""
+        """Raise if the log would not accept the key for its agent."""
         claim = signing.claim
         assert isinstance(claim, TrustRequest), "it claims a key for an agent"
         with self.core.engine.reading() as reader:
@@ -143,7 +143,7 @@ class LocalCalls(Calls):
         return local_feed(feed).fill()
 
     def is_at_end(self, feed: EventFeed) -> bool:  # noqa: ARG002
-        """Return True: what was just read is what the log has."""
+        """Return True: the feed has just read to the end of the log."""
         return True
 
     def poll_feed(self, feed: EventFeed) -> None:
@@ -207,6 +207,6 @@ class LocalCalls(Calls):
 
 
 def local_feed(feed: EventFeed) -> LocalFeed:
-    """Return a feed that a local carrier has made."""
+    """Return the feed of a subscription, which a local carrier has created."""
     assert isinstance(feed, LocalFeed), "a feed is of the carrier that made it"
     return feed

@@ -15,7 +15,7 @@ from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.commit.staged_transaction import Request
 
 _WAKE_UPS = 16
-"""Tasks that are woken in one turn of the event loop: each takes some fifty microseconds."""
+"""Tasks that are woken in one turn of the event loop; each takes about fifty microseconds."""
 
 
 class LoopChannel:
@@ -96,7 +96,7 @@ class LoopChannel:
 
 
 class SubmittedWrite:
-    """Something that is staged and queued, until it is decided."""
+    """A write that is staged and queued, until its outcome is known."""
 
     __slots__ = ("_channel", "_future", "_pending", "_staged")
 
@@ -131,7 +131,7 @@ class SubmittedWrite:
             raise
 
     def result(self) -> CommitResult:
-        """Return the commit of what is decided, or raise the error that prevented it."""
+        """Return the commit of a decided write, or raise the error that prevented it."""
         staged = self._staged
         try:
             return self._pending.result()
@@ -141,5 +141,5 @@ class SubmittedWrite:
             raise staged.masked(error) from None
 
     def withdraw(self) -> None:
-        """Give it up, unless a leader has taken it: then it completes, and nobody is told."""
+        """Withdraw the write; if a leader has taken it, it completes unnoticed."""
         self._channel.withdraw(self._pending)

@@ -20,6 +20,7 @@ from memoranda.model.trace import current_trace
 from memoranda.wire.batches import write_batch
 
 MAX_BATCH_WRITES = 512
+"""Writes of a batch; a longer queue is sent in several."""
 MAX_BATCH_BYTES = 1024 * 1024
 """Bytes of requests after which a batch ends; a larger write is a batch of its own."""
 

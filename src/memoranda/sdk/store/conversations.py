@@ -163,8 +163,8 @@ class ExtractCalls(Handle):
         content = self._calls.ask(LoadTranscript(transcript_id))
         talk = self._calls.run(conversation, info, content, speakers)
         owner = info.agent_id if agent_id is self._defaults.agent_id is None else agent_id
-        where = info.namespace if namespace is None else namespace
-        scope = self._defaults.scope(owner, where, self._calls.limits, writing=True)
+        target_namespace = info.namespace if namespace is None else namespace
+        scope = self._defaults.scope(owner, target_namespace, self._calls.limits, writing=True)
         single = (
             single_valued_relations(resolved_extractor)
             if single_valued is None

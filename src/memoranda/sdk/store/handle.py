@@ -1,7 +1,7 @@
 """Handles: the common base of the groups of calls that `Store` is composed of.
 
-Each group has a file of its own. They share the carrier of their calls, the defaults of the handle,
-and how a commit is made and retried.
+Each group has a file of its own. They share the carrier of calls, the handle's defaults, and the
+retry loop of commits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Staging: the common base of the groups of calls that `Transaction` is composed of.
 
-A method that stages returns what `stage_call` or `stage_new` returns: in the asynchronous SDK that
-can be awaited, and what is not awaited is staged, too.
+A method that stages returns the result of `stage_call` or `stage_new`. In the asynchronous SDK that
+can be awaited; a call that is not awaited is staged, too.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from memoranda.storage.port import Engine, Progress, Reader
 _PAGE_COMMITS = 256
 """Commits whose sources are compared at once: a bound on memory."""
 _NO_LIMIT = -1
+"""SQLite reads a negative limit as none."""
 
 
 def check_index(engine: Engine, progress: Progress | None = None) -> None:

@@ -59,8 +59,9 @@ MAX_PLAN_COMMITS = 256
 MAX_PLAN_DOCUMENTS = 2_048
 """Estimated documents of one plan; a single commit is not divided."""
 _READ_DOCUMENTS = 64
+"""Documents that are read in one short snapshot."""
 _READ_CHARACTERS = 256 * 1024
-"""Documents, and characters of text, that are read in one short snapshot."""
+"""Characters of their text: a snapshot ends after either."""
 _DOCUMENTS_PER_YIELD = 256
 """Documents that are compared between two calls of `yield_cpu`."""
 
@@ -220,6 +221,7 @@ def _changes(
 WRITE_SECONDS = 0.01
 """Target duration of one transaction: a commit waits this long at most for the indexer."""
 _FIRST_PART_COST = 32 * 1024
+"""Cost of the first part, in bytes of tokens: `Pace` adapts it from there."""
 _MIN_PART_COST, _MAX_PART_COST = 4 * 1024, 256 * 1024
 """Bounds of the adapted size of a part, in bytes of tokens."""
 _WRITER_TURN_SECONDS = 0.001

@@ -37,6 +37,7 @@ MAX_MATCHES = 100_000
 """Matches that are held; beyond that the better half by preliminary scores is kept. A match takes
 some hundred bytes, and a search asks for 20,000 at most."""
 _PAGE_COMMITS = 1_024
+"""Commits of the queue that are read at once."""
 FIELD_WEIGHTS = (1.0, 0.5, 0.3)
 """Weight of a token in the document, before it and after it; `fulltext_search` has the same."""
 

@@ -24,9 +24,11 @@ _ASCII_WORD_TABLE = ascii_table("_")
 _MAX_COMPARED_CHARACTERS = 4_000
 """Characters of a text that are compared word by word; a longer one is compared as a whole."""
 _MAX_WORD_CHARACTERS = 256
+"""Characters of a part that is normalised: sorting the marks of a longer one is slow."""
 _LABEL = re.compile(r"(?:\[[^\]\n]{1,40}\]\s*)?(?P<name>[^\W\d_][^:\n]{0,39}?):\s+")
 """The speaker's name before what was said, perhaps after a time in brackets."""
 _MAX_LABEL_WORDS = 3
+"""Words of a speaker's name: a longer label is mostly a sentence."""
 _MANY_TERMS = 2**31
 """More terms than any text has."""
 

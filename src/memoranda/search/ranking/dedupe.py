@@ -141,7 +141,7 @@ def _overlap(span: Span, passage: Candidate) -> Span | None:
 
 
 def is_quoted(passage: Candidate, spans: Iterable[Span]) -> bool:
-    """Say whether spans cover a passage but for a negligible rest."""
+    """Say whether spans cover a passage, except for a negligible remainder."""
     assert passage.document is not None, "a passage is found by its document"
     size, covered, last_end = passage.document.end - passage.document.start, 0, 0
     for start, end in sorted(part for span in spans if (part := _overlap(span, passage))):

@@ -12,7 +12,7 @@ from memoranda.search.ranking.candidates import Candidate
 REPEATED_FACTOR: Final = 0.9
 """Factor for each better hit of the same transcript."""
 MAX_REPEATS: Final = 3
-"""Better hits that count: what one conversation tells about at length is still told."""
+"""Better hits that count, so that a conversation on the topic can still have several hits."""
 
 
 def diversify(ranked: Sequence[Candidate]) -> list[Candidate]:

@@ -23,20 +23,27 @@ from memoranda.search.text.tokenizer import tokens
 from memoranda.storage.port import Reader
 
 BOTH_ENDS_WEIGHT: Final = 1.0
+"""Weight of a fact whose subject and object are both named."""
 ONE_END_WEIGHT: Final = 0.7
+"""Weight of a fact of which one end is named."""
 NEIGHBOUR_WEIGHT: Final = 0.3
-"""Weights of a fact: both its ends are named, one is, or it is one hop away."""
+"""Weight of a fact that is one hop away from a named entity."""
 SOURCE_FACTOR: Final = 0.5
 """Weight of a memory, as a share of the weight of a fact that comes from it."""
 _MAX_NAME_WORDS: Final = 6
+"""Words of a name: longer parts of a query are not looked up."""
 _MAX_NAME_CHARACTERS: Final = 512
-"""Words and characters of a name: longer parts of a query are not looked up."""
+"""Characters of a name, likewise."""
 _MAX_QUERY_WORDS: Final = 64
+"""Words of a query in which names are looked for."""
 _MAX_LOOKUPS: Final = 50_000
 """Lookups of a name in a namespace: in many namespaces, fewer names are looked up."""
 _MIN_LOOKED_UP_NAMES: Final = 12
+"""Names that are looked up however many namespaces there are."""
 _MAX_ENTITIES: Final = 32
+"""Entities of a query: a common first name may mean very many."""
 _MAX_FACTS: Final = 200
+"""Facts about entities that are read in one hop."""
 _MAX_NEIGHBOURS: Final = 50
 """Entities from which the second hop starts."""
 

@@ -56,10 +56,12 @@ _HALF_LIFE_MICROS: Final = 180 * 24 * 3600 * 1_000_000
 _PRIORITY_STEP: Final = 0.02
 """Change of the factor for each step of priority."""
 _DEFAULT_PRIORITY: Final = 5
+"""The priority of a memory that names none; its factor is 1."""
 _MIN_CONFIDENCE_FACTOR: Final = 0.8
 """Factor of confidence 0."""
 _TIER_FACTORS: Final = {"short": 0.96, "mid": 0.98, "long": 1.0}
 _SUPERSEDED_FACTOR: Final = 0.5
+"""Factor of a superseded memory, where these are asked for."""
 _NO_TERMS: Final[frozenset[str]] = frozenset()
 
 
@@ -223,12 +225,12 @@ def _compete(first: Candidate, second: Candidate, *, has_all: bool) -> bool:
         is_equal = second.score >= EQUAL_SCORE * first.score
         if is_equal and first.max_stated_terms <= SHORT_TERMS >= second.max_stated_terms:
             return True  # both are short by the index: neither is tokenized
-        terms, others = first.stated_terms, second.stated_terms
-        size, other_size = len(terms), len(others)
+        terms, other_terms = first.stated_terms, second.stated_terms
+        size, other_size = len(terms), len(other_terms)
         if is_equal and size <= SHORT_TERMS >= other_size:
             return True
         shorter = min(size, other_size)
-        if len(terms & others) >= max(min(MIN_OVERLAP * shorter, shorter - 1), 1):
+        if len(terms & other_terms) >= max(min(MIN_OVERLAP * shorter, shorter - 1), 1):
             return True
     return _are_worded_alike(first, second)
 

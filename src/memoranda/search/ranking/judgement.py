@@ -1,8 +1,8 @@
 """Judge candidates by their texts and their time, whether they could be an answer at all.
 
-The searches find what has the words and the meaning of a query. Much of that answers nothing: a
-greeting beside the answer, a question that was asked before, what somebody else said, what happened
-in another year. Each rule here gives a factor of at most 1, and none excludes a candidate.
+The searches find texts with the words and the meaning of a query. Many of them do not answer it: a
+greeting beside the answer, an earlier question, a message of another speaker, an event of another
+year. Each rule here gives a factor of at most 1, and none excludes a candidate.
 
 The candidates are judged as one pool, whose size does not depend on the number of hits.
 """
@@ -30,15 +30,16 @@ MIN_TEXTS: Final = 32
 QUESTION_COST: Final = 0.4
 """Share of its score that a text loses if it is nothing but a question."""
 OTHER_SPEAKER: Final = 0.9
-"""Factor of what another than the named person said: it may still be about that person."""
+"""Factor of a message that another person than the named one said: it may still be about that
+person."""
 OTHER_ROLE: Final = 0.6
-"""Factor of what the other side of a chat said, where one side's words are asked for."""
+"""Factor of a message of the other side of a chat, where one side's words are asked for."""
 REPORTED_FACTOR: Final = 0.9
-"""Factor of what was said in the days after the time that is asked about: it is likely about it."""
+"""Factor of a message from the days after the requested time: it is likely about that time."""
 OUTSIDE_WINDOW: Final = 0.5
 """Factor of a time that the question excludes: events are also told long after."""
 WRONG_SIDE: Final = 0.8
-"""Factor of what was before an event, where something after it is asked for."""
+"""Factor of something before an event, where the question asks for something after it."""
 WRONG_END: Final = 0.8
 """Factor of the oldest candidate where the newest is asked for, and of the newest where the oldest
 is."""
@@ -72,8 +73,8 @@ def judge(candidates: Sequence[Candidate], question: Question) -> None:
 def _weigh_information(candidates: Sequence[Candidate], query_terms: frozenset[str]) -> None:
     """Weigh texts by their rare terms; how rare a term is, the candidates themselves say.
 
-    So no document frequency is looked up, and what every speaker says again and again counts
-    little. A term of the query is what many were found by, and counts as rare; a text with all of
+    So no document frequency is looked up, and phrases that every speaker repeats count little. Many
+    candidates were found by a term of the query, so such terms count as rare; a text with all of
     them is no chatter, however short. A fact says something by its form, and a long text has many
     terms.
     """

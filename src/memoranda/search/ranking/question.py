@@ -1,8 +1,7 @@
-"""Read what a question asks for, beside its words: when, by whom, in which order, how many.
+"""Read what a question asks for beside its words: a time, a speaker, an order, a number.
 
-Every rule here is about English questions in general, and a query in another language is none of
-them: it is then ranked by its words and its meaning alone. Nothing is excluded by what is read
-here; candidates that do not fit count less.
+Every rule here is about English questions in general. A query in another language is ranked by its
+words and its meaning alone. The result excludes nothing: candidates that do not fit count less.
 """
 
 from __future__ import annotations
@@ -164,7 +163,7 @@ _NOW: Final = "today"
 class _Date(msgspec.Struct, frozen=True):
     """A date in a query, and the preposition before it."""
 
-    how: str
+    preposition: str
     words: str
     period: Period
 
@@ -178,21 +177,25 @@ def _read_window(text: str, now: int, stems: Stems) -> TimeWindow | None:
     first = dates[0]
     start: datetime | None = first.period.start
     end: datetime | None = first.period.end
-    if first.how in ("between", "from") and len(dates) > 1 and dates[1].how in _JOINED:
+    if (
+        first.preposition in ("between", "from")
+        and len(dates) > 1
+        and dates[1].preposition in _JOINED
+    ):
         end = dates[1].period.end
         if first.period.start > end:  # `between March and May 2023`
             start = shift_months(
                 first.period.start, months=-12 * (first.period.start.year - end.year)
             )
-    elif first.how in _OPEN_START:
-        start, end = None, first.period.start if first.how == "before" else first.period.end
-    elif first.how in _OPEN_END:
-        start, end = first.period.end if first.how == "after" else first.period.start, None
+    elif first.preposition in _OPEN_START:
+        start, end = None, first.period.start if first.preposition == "before" else first.period.end
+    elif first.preposition in _OPEN_END:
+        start, end = first.period.end if first.preposition == "after" else first.period.start, None
     if start is None or end is None:
         return TimeWindow(_micros(start), _micros(end))
-    named = stems(first.words) if _ABSOLUTE.search(first.words) else ()
+    date_terms = stems(first.words) if _ABSOLUTE.search(first.words) else ()
     reported_until = end + timedelta(days=REPORT_DAYS)
-    return TimeWindow(_micros(start), _micros(end), _micros(reported_until), frozenset(named))
+    return TimeWindow(_micros(start), _micros(end), _micros(reported_until), frozenset(date_terms))
 
 
 def _micros(at: datetime | None) -> int | None:
@@ -209,8 +212,8 @@ def _dates(text: str, reference: ReferenceTime) -> Iterator[_Date]:
         date = read_period(text, start, reference, has_preposition=preposition is not None)
         if date is not None and text[start : date[1]].lower() != _NOW:
             position = date[1]
-            how = preposition["how"].lower() if preposition else ""
-            yield _Date(how, text[start:position], date[0])
+            leading_word = preposition["how"].lower() if preposition else ""
+            yield _Date(leading_word, text[start:position], date[0])
 
 
 # Order.

@@ -1,4 +1,4 @@
-"""A trace of one search: what each search found, and what each filter left."""
+"""A trace of one search: the candidates of each search, and those that each filter accepted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SearchTrace:
         self.counts: Counter[str] = Counter(text=0, vector=0, graph=0)
         """Candidates of the searches: `text`, `vector` and `graph`."""
         self.candidates: list[Candidate] = []
-        """What the searches found."""
+        """The candidates of the searches."""
         self.looked_up: list[Candidate] = []
         """Those whose records fit the request."""
         self.standing: list[Candidate] = []

@@ -1,4 +1,4 @@
-"""Passages whose statement was taken back: nothing that was drawn from them still stands.
+"""Withdrawn passages: no memory or fact that was drawn from them still stands.
 
 A memory cites spans of a transcript, and a fact can have them as its source. Where all memories
 and facts that were drawn from a passage are superseded, ended, retracted or expired, the passage is
@@ -45,7 +45,7 @@ class _Use(msgspec.Struct, frozen=True):
 
 
 class _Passage(msgspec.Struct):
-    """A candidate, and what was drawn from it."""
+    """A candidate, and the memories and facts that were drawn from it."""
 
     candidate: Candidate
     memories: list[_Use]
@@ -163,8 +163,10 @@ def _doubtful_passages(
     reader: Reader, query: SearchQuery, passages: Mapping[str, Sequence[_Passage]]
 ) -> list[_Passage]:
     """Return the passages that may be taken back: no memory cites them that surely stands."""
-    used = [item for group in passages.values() for item in group if item.memories or item.facts]
-    ids = {use.id for passage in used for use in passage.memories}
+    cited_passages = [
+        item for group in passages.values() for item in group if item.memories or item.facts
+    ]
+    ids = {use.id for passage in cited_passages for use in passage.memories}
     withdrawn: set[str] = set()
     if ids:
         rows = reader.rows(
@@ -172,14 +174,18 @@ def _doubtful_passages(
         )
         withdrawn = {row[0] for row in rows}
     if query.request.valid_at is not None:  # a memory that stands may be of a later event
-        return used
-    return [passage for passage in used if all(use.id in withdrawn for use in passage.memories)]
+        return cited_passages
+    return [
+        passage
+        for passage in cited_passages
+        if all(use.id in withdrawn for use in passage.memories)
+    ]
 
 
 def _memory_states(
     reader: Reader, query: SearchQuery, passages: Iterable[_Passage]
 ) -> dict[str, str]:
-    """Return what became of memories, without those that are no evidence for this query."""
+    """Return the state of memories, without those that are no evidence for this query."""
     ids = {use.id for passage in passages for use in passage.memories}
     if not ids:
         return {}
@@ -212,7 +218,7 @@ def _fact_states(
 
 
 def _withdrawal(passage: _Passage, states: Mapping[str, str]) -> set[str]:
-    """Return what became of all that was drawn from a passage; nothing if the passage stands."""
+    """Return the common state of everything drawn from a passage; None if the passage stands."""
     uses = [use for use in (*passage.memories, *passage.facts) if use.id in states]
     reasons = {states[use.id] for use in uses}
     spans = [passage.own_span(use.span) for use in uses]

@@ -73,8 +73,8 @@ class IndexLanguage(msgspec.Struct, frozen=True, array_like=True):
     def term_prefix(self, term: str) -> str:
         """Return a string that every folded text with this term contains; it may be empty."""
         languages = {self.language, *self.namespaces.values(), *self.previous}
-        other = next((language for language in languages if not is_english(language)), ENGLISH)
-        return tokenizer.term_prefix(term, other)
+        other_languages = (language for language in languages if not is_english(language))
+        return tokenizer.term_prefix(term, next(other_languages, ENGLISH))
 
     def restemmed(self) -> IndexLanguage:
         """Return the state after all documents were restemmed."""
@@ -162,8 +162,8 @@ def copy(writer: Writer, language: IndexLanguage) -> None:
         before, language=language.language, namespaces=language.namespaces
     )
     if after != before:
-        used = (*before.previous, before.language, *before.namespaces.values())
-        _begin(writer, after, used)
+        old_languages = (*before.previous, before.language, *before.namespaces.values())
+        _begin(writer, after, old_languages)
 
 
 def adopt(writer: Writer) -> None:

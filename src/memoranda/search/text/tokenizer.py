@@ -201,6 +201,7 @@ _UNSPACED = (
 )
 """Scripts without spaces between words, or with more than a word between two spaces."""
 _EMOJI = ((0x2300, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
+"""First and last code points of the blocks with emoji."""
 _SEPARATOR, _LETTER, _MARK, _UNSPACED_LETTER, _PICTOGRAM = range(5)
 """The classes of characters that the tokenizer distinguishes."""
 
@@ -310,6 +311,7 @@ class _TokenCache(BoundedCache[str, str]):
 
 
 _CACHED_WORDS = 65_536
+"""Words of a language whose tokens are cached; a full cache is emptied."""
 _token_caches: dict[str, _TokenCache] = {}
 
 

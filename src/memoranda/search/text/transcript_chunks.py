@@ -28,8 +28,9 @@ from memoranda.storage.port import Reader
 MAX_CHUNK_CHARACTERS = 1_000
 """Characters of a chunk at most: a paragraph, short enough to be shown as a hit."""
 _LONG_TRANSCRIPT_BYTES = 1024 * 1024
+"""Bytes of a long transcript: its lines are joined to chunks."""
 _LONG_TRANSCRIPT_LINES = 20_000
-"""Beyond either size, lines are joined to chunks of about `_JOINED_BYTES`."""
+"""Lines of a long transcript; joined chunks have about `_JOINED_BYTES`."""
 _JOINED_BYTES = 800
 """Bytes of lines that make one chunk of a long transcript."""
 _CONTEXT_CHUNKS = 2

@@ -52,7 +52,9 @@ ONNX = "onnx:"
 """Before the path of an ONNX model's folder; a path alone means the same."""
 VARIABLE = "MEMORANDA_EMBEDDER"
 MAX_NAME_BYTES = 512
+"""Bytes of a model's name, which is stored beside the vectors."""
 MAX_DIMENSION = 16_384
+"""Numbers of a vector: more than models have."""
 _MIN_LENGTH = 1e-12
 """Length below which a vector has no direction."""
 _EXIT_EXCEPTIONS = (KeyboardInterrupt, SystemExit, GeneratorExit)

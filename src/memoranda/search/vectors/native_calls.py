@@ -18,6 +18,7 @@ from memoranda.model.clock import Clock, SystemClock
 _MAX_WAIT_SECONDS = 30.0
 """Time that the end of the interpreter waits at most: loading a large model cannot be stopped."""
 _POLL_SECONDS = 0.005
+"""Time between two looks whether calls still run."""
 
 
 class NativeCalls:

@@ -20,6 +20,7 @@ EXACT_LIMIT = 250_000
 RERANK_CANDIDATES = 1_000
 """Nearest quantized vectors that are then compared exactly."""
 _FIRST_ROWS = 64
+"""Rows of a new matrix, which doubles when it is full."""
 _DOCUMENT_BYTES = 24
 """Bytes of a document's id and its two commits."""
 

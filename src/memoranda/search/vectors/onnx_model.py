@@ -57,6 +57,7 @@ _UNRELATED = (
 )
 """Sentences that have nothing to do with each other: their cosines give the model's threshold."""
 _MAX_THRESHOLD = 0.95
+"""The highest threshold: above it a model would find nothing by vectors."""
 
 
 class OnnxModel:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from memoranda.search.vectors.embedder import Matrix
 
 _BATCH_TEXTS = 128
+"""Texts of one request: within the usual limits of endpoints."""
 _BATCH_CHARACTERS = 200_000
-"""Texts, and their characters, of one request: within the usual limits of endpoints."""
+"""Characters of one request, likewise."""
 _MAX_CHARACTERS = 24_000
 """Characters at which texts are cut: most models refuse more than about 8,000 tokens."""
 _EMPTY_TEXT = " "

@@ -337,7 +337,7 @@ class PreparedQuery:
 
 
 def _do_nothing() -> None:
-    """Stand in for what there is nothing of to do."""
+    """Do nothing: the default for optional callbacks."""
 
 
 def _score_documents(

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 NAME = "wordllama-l2-supercat-256"
 _BATCH_TEXTS = 256
+"""Texts that are tokenized at once: a bound on memory."""
 _BATCH_CHARACTERS = 1_000_000
-"""Texts, and their characters, that are tokenized at once: a bound on memory."""
+"""Characters of these texts, likewise."""
 _SUM_TOKENS = 4_096
 """Tokens whose vectors are added at once: about four megabytes."""
 
@@ -51,14 +52,14 @@ class LocalModel:
 
     def _pool(self, np: Any, texts: list[str], output: Matrix) -> None:
         """Add the vectors of each text's tokens; the caller normalizes the sums."""
-        weights, ones = self._weights, np.ones(_SUM_TOKENS, np.float32)
+        weights, unit_weights = self._weights, np.ones(_SUM_TOKENS, np.float32)
         last = len(weights) - 1
         encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         for row, text in zip(output, encoded, strict=True):
             tokens = np.minimum(np.array(text.ids, np.int32), last)
             for start in range(0, len(tokens), _SUM_TOKENS):
                 part = tokens[start : start + _SUM_TOKENS]
-                row += ones[: len(part)] @ weights.take(part, axis=0)
+                row += unit_weights[: len(part)] @ weights.take(part, axis=0)
 
     def _load(self) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Content negotiation: which media type an answer has, by what the client accepts."""
+"""Content negotiation: choose the media type of an answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ANYTHING = (None, b"*/*")
 
 
 def choose(accepted: bytes | None, offered: tuple[bytes, ...]) -> bytes:
-    """Return the best of the types that are offered, the first one if the client does not mind.
+    """Return the best of the offered types; the first one if the client has no preference.
 
     It raises 406 if the client accepts none of them.
     """
@@ -39,8 +39,8 @@ def _parse(part: bytes) -> tuple[bytes, float]:
 def _weight(media: bytes, ranges: list[tuple[bytes, float]]) -> float:
     """Return the weight of a type: that of the most specific range that has it."""
     group = media.partition(b"/")[0] + b"/*"
-    for wanted in (media, group, b"*/*"):
+    for pattern in (media, group, b"*/*"):
         for name, weight in ranges:
-            if name == wanted:
+            if name == pattern:
                 return weight
     return 0.0

@@ -1,4 +1,4 @@
-"""Answers as JSON values: as the command line writes them, but for what a page or a tree is."""
+"""Answers as JSON values: as the command line writes them, except for pages and trees."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ _BELOW_STORES = f"{PREFIX}/"
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 
 Application: TypeAlias = Callable[[Scope, Receive, Send], Any]
-"""An ASGI application that is mounted at a path of its own."""
+"""An ASGI application that is mounted at a separate path."""
 AnyResponse: TypeAlias = Response | Stream | DelegatedResponse
 
 
@@ -252,7 +252,7 @@ class HttpApp:
             )
 
     def _other_method(self, request: Request, methods: Mapping[str, object]) -> Response:
-        """Say which methods a path has, in answer to `OPTIONS` or to a method that it has not."""
+        """Return the allowed methods of a path, for `OPTIONS` and for an unknown method."""
         names = sorted({*methods, "OPTIONS", *(("HEAD",) if "GET" in methods else ())})
         allowed = ", ".join(names).encode()
         if request.method != "OPTIONS":
@@ -274,7 +274,7 @@ class HttpApp:
     ) -> tuple[int, Response | None]:
         """Let a delegate send its response; return its status, or the response to send instead.
 
-        What has no end is completed when the server stops.
+        An endless response is completed when the server stops.
         """
         recorder = Recorder(send, self._own_headers(request))
         with self._outcome(request) as outcome:
@@ -336,20 +336,22 @@ class HttpApp:
             await stream.chunks.aclose()
             return outcome.response if isinstance(outcome.response, Response) else None
         pump = asyncio.create_task(self._pump(request, stream, send))
-        gone = asyncio.create_task(_wait_until_gone(request.receive))
+        disconnection = asyncio.create_task(_wait_until_gone(request.receive))
         if not stream.ends_itself:
             self._streams.add(pump)
         try:
-            await asyncio.wait((pump, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((pump, disconnection), return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._streams.discard(pump)
-            for task in (pump, gone):
+            for task in (pump, disconnection):
                 task.cancel()
-            await asyncio.wait((pump, gone))
+            await asyncio.wait((pump, disconnection))
             await stream.chunks.aclose()
         if not pump.cancelled():
             pump.result()
-        elif not stream.has_begun and gone.cancelled():  # the client is there, and got nothing
+        elif (
+            not stream.has_begun and disconnection.cancelled()
+        ):  # the client is there, and got nothing
             return problems.problem_of(ShuttingDown(), request.id)
         return None
 
@@ -363,7 +365,10 @@ class HttpApp:
         return stream
 
     async def _pump(self, request: Request, stream: Stream, send: Send) -> None:
-        """Send what a stream has. One that ends early is not completed, so that it shows."""
+        """Send the chunks of a stream.
+
+        A stream that fails is not completed, so that the client notices.
+        """
         encoding = None
         if stream.is_compressible:
             encoding = compression.choose(request.headers.get(b"accept-encoding"))
@@ -400,8 +405,8 @@ class HttpApp:
     async def drain(self, seconds: float) -> None:
         """Take no more requests, end streams, and wait until all others are answered, or so long.
 
-        A subscription ends as if it were over, and its client comes back; other streams break off,
-        but for those that end by themselves.
+        A subscription is completed, and its client reconnects. Other streams are cut off, except
+        those that end soon by themselves.
         """
         self._system.is_stopping = True
         for pump in self._streams:

@@ -1,4 +1,4 @@
-"""JSON schemas of arguments: what a request may have."""
+"""JSON schemas of the arguments of requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _REFS = (KeyRef, MemoryRef, FactRef, TranscriptRef)
 
 
 def argument_schema(book: SchemaBook, argument: Argument, *, in_query: bool = False) -> Schema:
-    """Return the schema of an argument; in a query there is no null."""
+    """Return the schema of an argument; a query cannot express null."""
     schema = _schema(book, argument)
     if not argument.allows_null:
         return schema
@@ -111,10 +111,10 @@ def _named_call(book: SchemaBook, kind: type[Call[Any]]) -> Schema:
 
 
 def body_schema(
-    book: SchemaBook, arguments: Iterable[Argument], notes: Mapping[str, str], **more: Schema
+    book: SchemaBook, arguments: Iterable[Argument], notes: Mapping[str, str], **additions: Schema
 ) -> Schema:
     """Return the schema of a JSON object with some arguments."""
-    properties, required = dict[str, Schema](more), [*more]
+    properties, required = dict[str, Schema](additions), [*additions]
     for argument in arguments:
         schema = argument_schema(book, argument)
         if argument.name in notes:
@@ -127,7 +127,7 @@ def body_schema(
 
 
 def is_required(argument: Argument) -> bool:
-    """Say whether an argument must be given: some are known from elsewhere."""
+    """Say whether an argument is required; the token or a default supplies some."""
     return argument.required and argument.name not in ("namespace", "agent_id")
 
 
@@ -135,7 +135,7 @@ def is_required(argument: Argument) -> bool:
 
 
 def field_notes(kind: type[Call[Any]]) -> dict[str, str]:
-    """Return what the source says of the arguments of a call, below each of them."""
+    """Return the docstrings of the arguments of a call."""
     notes: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if base is not Call and issubclass(base, Call):

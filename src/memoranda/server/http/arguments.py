@@ -1,7 +1,7 @@
 """Arguments of calls from the path, the query and the body of a request.
 
 Only their form is decoded here. Handlers check every argument, and name the wrong one. In a query,
-texts become what the type of an argument asks for. In a body, references, literals and nested calls
+a text is converted to the type of the argument. In a body, references, literals and nested calls
 are objects:
 
 - a reference: `{"memory_id": …}`, `{"key": …}`, `{"assertion_id": …}` or `{"transcript_id": …}`;
@@ -35,7 +35,7 @@ from memoranda.model.suggestions import did_you_mean
 from memoranda.server.http.routes import Route
 
 MAX_PARAMETERS = 200
-"""Parameters of a query; no call has as many."""
+"""Parameters of a query: more than any call has."""
 _MAX_NAME_CHARACTERS = 100
 """Characters of an unknown name that are compared with those of arguments."""
 _INTEGER = re.compile(r"-?\d{1,19}", re.ASCII)
@@ -49,11 +49,11 @@ FromJson: TypeAlias = Callable[[str, Any, str | None], Any]
 """Makes an argument of its name, a JSON value, and the agent that the caller acts for."""
 
 ALL_FLAGS: Mapping[str, str] = {"namespace": "all_namespaces", "agent_id": "all_agents"}
-"""Argument that may be null, for all of them -> the parameter that says so in a query."""
+"""Argument for which null stands for all -> the query parameter that sets it to null."""
 NULL = "null"
 """In a query, null as a number: no limit."""
 LITERAL_KIND = "_kind"
-"""The end of the name of a parameter that says which literal the object of a fact is."""
+"""The suffix of the parameter with the literal kind of a fact's object."""
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Argument(msgspec.Struct, frozen=True):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The types that its value may have, but for none and unset."""
+        """The types that its value may have, besides None and UNSET."""
         return tuple(
             part for part in union_of(self.type) if part not in (NoneType, msgspec.UnsetType)
         )
@@ -77,7 +77,7 @@ class Argument(msgspec.Struct, frozen=True):
 
     @property
     def sort(self) -> str:
-        """What it is of those that may be any value: moment, instant or duration; else empty."""
+        """`moment`, `instant` or `duration`, for arguments of any type; else empty."""
         return str(self.type.__metadata__[0]) if get_origin(self.type) is Annotated else ""
 
     @property
@@ -143,7 +143,7 @@ def _document(name: str, text: str) -> Any:
 
 
 def from_text(argument: Argument) -> FromText:
-    """Return how an argument is made of a text."""
+    """Return a function that converts a text to the argument."""
     parts = argument.parts
     if argument.sort:
         return _integer_or_text if argument.sort == "moment" else _text
@@ -171,7 +171,7 @@ _REFS: Mapping[str, type[msgspec.Struct]] = {
 
 
 def decode_json(name: str, data: bytes) -> Any:
-    """Return the JSON value that bytes are; raise `InvalidInput` if they are none."""
+    """Decode JSON; raise `InvalidInput` for invalid bytes."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -179,7 +179,7 @@ def decode_json(name: str, data: bytes) -> Any:
 
 
 def _ref(name: str, value: Any, _: str | None = None) -> Any:
-    """Return a reference; anything else is refused by the handler, in its own words."""
+    """Return a reference; the handler refuses any other value."""
     if not isinstance(value, dict):
         return value
     kind = next((kind for member, kind in _REFS.items() if member in value), None)
@@ -245,7 +245,7 @@ def _of_type(
 
 
 def _checker(argument: Argument) -> FromJson | None:
-    """Return what refuses values of a wrong type, which Python might take all the same."""
+    """Return a function that refuses values of a wrong type, which Python might accept."""
     types: list[type] = []
     for part in argument.parts:
         types += _JSON_TYPES.get(get_origin(part) or part, ())
@@ -314,7 +314,7 @@ def _is_record(part: Any) -> bool:
 
 
 def from_json(argument: Argument) -> FromJson | None:
-    """Return how an argument is made of a JSON value; None: it is one."""
+    """Return a function that converts a JSON value to the argument; None: it needs none."""
     items = tuple(
         part for item in argument.parts if get_origin(item) is tuple for part in get_args(item)
     )
@@ -346,7 +346,7 @@ _NO_DEFAULTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def _decode_members(kind: type[Call[Any]], members: Members, actor: str | None) -> None:
-    """Make arguments of those members of a JSON object that are none yet."""
+    """Convert the members of a JSON object to arguments, where they need it."""
     for name, decode in _decoders(kind).items():
         if name in members:
             members[name] = decode(name, members[name], actor)
@@ -359,14 +359,14 @@ def _complete(
     defaults: Mapping[str, Any] = _NO_DEFAULTS,
 ) -> Call[Any]:
     """Return a call with its arguments, after filling in those that may be left out."""
-    required, known = _names(kind)
+    required, names = _names(kind)
     for name in required:
         if name not in members:
             members[name] = _default(kind, name, actor)
     for name, value in defaults.items():
         members.setdefault(name, value)
-    if not members.keys() <= known:
-        raise unknown_argument(kind, next(name for name in members if name not in known), known)
+    if not members.keys() <= names:
+        raise unknown_argument(kind, next(name for name in members if name not in names), names)
     return kind(**members)
 
 
@@ -387,27 +387,27 @@ def _default(kind: type[Call[Any]], name: str, actor: str | None) -> Any:
     raise InvalidInput(name, f"is missing in {call_name(kind)}{hint if name == 'agent_id' else ''}")
 
 
-def unknown_argument(kind: type[Call[Any]], name: str, known: Iterable[str]) -> InvalidInput:
+def unknown_argument(kind: type[Call[Any]], name: str, names: Iterable[str]) -> InvalidInput:
     """Return the error for a name that no argument has."""
     short = name[:_MAX_NAME_CHARACTERS]
-    hint = did_you_mean(short, known)
+    hint = did_you_mean(short, names)
     return InvalidInput(short, f"is not an argument of {call_name(kind)}{hint}")
 
 
 class RouteArguments:
-    """The arguments of one route: where they are, and how a call is made of them."""
+    """The arguments of one route: their places in a request, and their conversion to a call."""
 
     def __init__(self, route: Route) -> None:
         self.route = route
         arguments = arguments_of(route.kind)
         self.path = [arguments[name] for name in route.parameters]
-        others = [
+        remaining = [
             argument
             for name, argument in arguments.items()
             if name not in route.parameters and name not in route.left_out
         ]
-        self.query = [part for part in others if not route.has_body or part.name in route.query]
-        self.body = [part for part in others if route.has_body and part.name not in route.query]
+        self.query = [part for part in remaining if not route.has_body or part.name in route.query]
+        self.body = [part for part in remaining if route.has_body and part.name not in route.query]
         self._from_path = [(part.name, from_text(part)) for part in self.path]
         self._from_query = {part.name: (from_text(part), part.is_repeated) for part in self.query}
         self._flags = {part.flag: part.name for part in self.query if part.flag is not None}
@@ -433,8 +433,8 @@ class RouteArguments:
                 raise InvalidInput("body", "has too many calls inside each other") from error
         for (name, convert), text in zip(self._from_path, texts, strict=True):
             members[name] = convert(name, text)
-        others = self._read_query(query, members, own) if query else {}
-        return _complete(self.route.kind, members, actor, self.route.defaults), others
+        route_values = self._read_query(query, members, own) if query else {}
+        return _complete(self.route.kind, members, actor, self.route.defaults), route_values
 
     def _members(self, body: Any) -> Members:
         if body is None:
@@ -447,11 +447,11 @@ class RouteArguments:
         return body
 
     def _read_query(self, query: bytes, members: Members, own: frozenset[str]) -> dict[str, str]:
-        others: dict[str, str] = {}
+        route_values: dict[str, str] = {}
         literals: dict[str, str] = {}
         for name, text in parse_query(query):
             if name in own:
-                others[name] = text
+                route_values[name] = text
             elif name in self._from_query:
                 convert, is_repeated = self._from_query[name]
                 if is_repeated:
@@ -466,15 +466,15 @@ class RouteArguments:
             elif name in self._literals:
                 literals[self._literals[name]] = text
             else:
-                known = (*self._from_query, *self._flags, *own)
-                raise unknown_argument(self.route.kind, name, known)
+                names = (*self._from_query, *self._flags, *own)
+                raise unknown_argument(self.route.kind, name, names)
         for name, kind in literals.items():
             members[name] = TypedText(kind, members.get(name, ""))
-        return others
+        return route_values
 
 
 def parse_query(query: bytes) -> list[tuple[str, str]]:
-    """Return the parameters of a query in their order; raise `InvalidInput` if it has none."""
+    """Return the parameters of a query in order; raise `InvalidInput` for an invalid one."""
     try:
         return parse_qsl(
             query.decode("ascii"),

@@ -1,6 +1,6 @@
-"""Bodies of requests: read as far as they may be long, unpacked, and decoded.
+"""Bodies of requests: read up to their limit, unpacked, and decoded.
 
-How long a body may take to arrive is the business of the protocol (`protocol.py`).
+The protocol limits the time in which a body must arrive (`protocol.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ waiting."""
 
 
 class Bodies:
-    """Reads the bodies of requests, and knows how much of them is in memory."""
+    """Reads the bodies of requests, and bounds their size in memory."""
 
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
@@ -33,7 +33,7 @@ class Bodies:
         """Bytes of the bodies that are being read, or wait until they are unpacked and decoded."""
 
     async def read_json(self, request: Request, limit: int | None = None) -> tuple[Any, int]:
-        """Return the JSON value of a body, and how long it was; None if there is no body.
+        """Return the JSON value of a body and the body's size; None if there is no body.
 
         `limit` are the bytes that it may have, if these are fewer than in other bodies.
         """
@@ -84,13 +84,13 @@ class Bodies:
         parts, size = [first], len(first)
         self._size += size
         try:
-            more = True
-            while more:
+            has_more = True
+            while has_more:
                 message = await request.receive()
                 if message["type"] == "http.disconnect":
                     raise Disconnected
                 part: bytes = message.get("body", b"")
-                more = message.get("more_body", False)
+                has_more = message.get("more_body", False)
                 parts.append(part)
                 size += len(part)
                 self._size += len(part)
@@ -116,7 +116,7 @@ class Bodies:
             self._size -= size
 
     async def _unpack(self, encoding: bytes, data: bytes, limit: int) -> bytes:
-        """Unpack a body: in the event loop as far as that is little, else in a thread."""
+        """Unpack a body: a small one in the event loop, a large one in a thread."""
         try:
             if len(data) < LARGE_BYTES // 8:
                 return compression.decompress(encoding, data, min(limit, LARGE_BYTES))
@@ -142,8 +142,8 @@ def _too_large(limit: int) -> HttpProblem:
     )
 
 
-def _check_type(sent: bytes | None, expected: bytes) -> None:
-    kind, _, parameters = (sent or b"").lower().partition(b";")
+def _check_type(content_type: bytes | None, expected: bytes) -> None:
+    kind, _, parameters = (content_type or b"").lower().partition(b";")
     charset = parameters.strip().replace(b'"', b"")
     if kind.strip() != expected or charset not in (b"", b"charset=utf-8"):
         raise HttpProblem(

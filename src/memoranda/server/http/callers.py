@@ -1,4 +1,4 @@
-"""Who sends a request: by a bearer token, or by the cookie of a session."""
+"""The authentication of requests, by a bearer token or by the cookie of a session."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BEARER = b"bearer"
 
 
 class Callers:
-    """Tells who sends a request, and for which agent."""
+    """Authenticates requests, and determines the acting agent."""
 
     def __init__(self, dispatcher: Dispatcher, sessions: Sessions, guard: Guard) -> None:
         self._dispatcher = dispatcher
@@ -25,7 +25,7 @@ class Callers:
         self._guard = guard
 
     def of(self, request: Request) -> Caller:
-        """Return who sends a request, acting for the agent that it names, if it names one."""
+        """Return the caller of a request, acting for the agent that it names, if any."""
         caller = self._authenticated(request)
         agent = request.headers.get(AGENT)
         return caller if agent is None else caller.acting(decode_part(agent.decode("latin-1")))

@@ -44,9 +44,9 @@ OCTETS = b"application/octet-stream"
 LAST_EVENT_ID = b"last-event-id"
 PRIVATE = (b"cache-control", b"no-store")
 REVALIDATED = (b"cache-control", b"private, no-cache")
-"""What may be kept by the browser, if it asks each time whether it has changed."""
+"""Lets a browser cache the answer, if it revalidates it each time."""
 _OF_CALLER = (b"vary", b"authorization, cookie, memoranda-agent")
-"""What a browser keeps of one caller is no answer for another."""
+"""A cached answer for one caller is not valid for another."""
 _OWN: frozenset[str] = frozenset()
 _OWN_OF_PAGES = frozenset((LIMIT, PAGE_TOKEN))
 _ITEMS_ENCODED_AT_ONCE = 32
@@ -56,7 +56,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class IncomingCall:
-    """A call of a request, who makes it, and of which store."""
+    """The call of a request, with its caller and its store."""
 
     __slots__ = ("call", "caller", "log_id", "own", "request", "route", "size", "store")
 
@@ -83,7 +83,7 @@ class IncomingCall:
         """The log of the store, once that is open."""
 
     def check_store(self, core: Core) -> None:
-        """Note which log answers, and refuse a condition that is about another one."""
+        """Note the id of the answering log, and refuse a condition about another log."""
         self.log_id = core.log_id
         if conditions.IF_MATCH in self.request.headers:
             conditions.check_log(self.request, core.log_id)
@@ -208,7 +208,7 @@ def media_of(kind: type[Call[Any]]) -> tuple[bytes, ...]:
 
 
 def has_progress(kind: type[Call[Any]]) -> bool:
-    """Say whether a call takes long, and tells lines of JSON how far it is."""
+    """Say whether a call takes long and reports its progress as lines of JSON."""
     return kind.lane == "long" and kind.shape == "value"
 
 
@@ -262,7 +262,7 @@ def _limit(text: str | None) -> int:
 
 
 def _context(incoming: IncomingCall) -> bytes:
-    """Return what a page token is bound to: the caller, the store and the arguments."""
+    """Return the context that a page token is bound to: caller, store and arguments."""
     caller = incoming.caller
     owner = "" if caller.token is None else caller.token.id
     actor = caller.grant.actor or ""

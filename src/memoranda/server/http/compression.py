@@ -15,10 +15,11 @@ ENCODINGS = (ZSTD, GZIP)
 MIN_BYTES = 1024
 """Smaller bodies are not compressed: a packet has room for them."""
 _ZSTD_LEVEL, _GZIP_LEVEL = 3, 4
+"""Low levels, which are fast: a client waits while its answer is compressed."""
 _GZIP_WINDOW = 31
 """The window of zlib for the format of gzip."""
 _CHUNK_BYTES = 256 * 1024
-"""What is unpacked at a time before it is counted."""
+"""Bytes that are unpacked between two checks of the size."""
 _MAX_WINDOW_LOG = 23
 """Windows of zstd up to 8 MiB, as RFC 8878 asks for: a larger one would take as much memory."""
 
@@ -74,10 +75,10 @@ def choose(accepted: bytes | None) -> bytes | None:
     if accepted is None:
         return None
     weights = _weights(accepted)
-    others = weights.get(b"*", 0.0)
+    default_weight = weights.get(b"*", 0.0)
     best, best_weight = None, weights.get(IDENTITY, 0.0)
     for encoding in ENCODINGS:
-        weight = weights.get(encoding, others)
+        weight = weights.get(encoding, default_weight)
         if weight > best_weight or (weight == best_weight and weight > 0 and best is None):
             best, best_weight = encoding, weight
     return best
@@ -107,7 +108,7 @@ class TooLarge(Exception):
 
 
 def decompress(encoding: bytes, data: bytes, limit: int) -> bytes:
-    """Return unpacked data; raise `TooLarge`, or `InvalidInput` if it is not what it should be."""
+    """Unpack data; raise `TooLarge`, or `InvalidInput` for invalid data."""
     try:
         return _unzstd(data, limit) if encoding == ZSTD else _gunzip(data, limit)
     except (zlib.error, zstd.ZstdError, EOFError) as error:

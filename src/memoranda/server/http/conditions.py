@@ -1,9 +1,9 @@
 """Headers that are arguments: `If-Match` and `If-None-Match`, `Idempotency-Key`, `ETag`.
 
 The entity tag of a key or a memory is its version, and the end of the id of its log:
-`"3-9f2c6a01b7de"`. So a tag of a store that was dropped fits nothing in a new one of the same name.
-A write with `If-Match: "3-9f2c6a01b7de"` is a compare-and-set, one with `If-None-Match: *` expects
-no value. A bare version, `"3"`, is compared without the log. `Idempotency-Key` is the `txn_id` of a
+`"3-9f2c6a01b7de"`. So a tag of a dropped store matches nothing in a new store of the same name. A
+write with `If-Match: "3-9f2c6a01b7de"` is a compare-and-set, one with `If-None-Match: *` expects no
+value. A bare version, `"3"`, is compared without the log. `Idempotency-Key` is the `txn_id` of a
 write: sent twice, it has one effect.
 """
 
@@ -23,7 +23,7 @@ IF_MATCH, IF_NONE_MATCH = b"if-match", b"if-none-match"
 IDEMPOTENCY_KEY = b"idempotency-key"
 EXPECTED = "expect_version"
 _LOG_CHARACTERS = 12
-"""Of the end of a log's id, which nobody can choose."""
+"""Characters at the end of a log's id, which no client can choose."""
 _TAG = re.compile(r'"(\d{1,18})(?:-([0-9a-z]{12}))?"', re.ASCII)
 _ANY = "*"
 
@@ -107,9 +107,9 @@ def entity_tag(answer: Any, log_id: str) -> bytes | None:
 
 
 def is_unchanged(request: Request, tag: bytes | None) -> bool:
-    """Say whether the client has this very answer already."""
-    sent = request.headers.get(IF_NONE_MATCH)
-    if sent is None or tag is None:
+    """Say whether the client has the same answer already."""
+    header = request.headers.get(IF_NONE_MATCH)
+    if header is None or tag is None:
         return False
-    tags = [part.strip().removeprefix(b"W/") for part in sent.split(b",")]
+    tags = [part.strip().removeprefix(b"W/") for part in header.split(b",")]
     return tag in tags or _ANY.encode() in tags

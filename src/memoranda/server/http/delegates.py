@@ -1,7 +1,7 @@
-"""Delegates: applications that answer the requests of a path of theirs in our place.
+"""Delegates: applications that answer all requests of a path.
 
-A delegate gets what has passed the guard, from a caller that is known, with a body that was read
-within the limits and metered. It sends the response; ours adds the headers that all have.
+A delegate gets requests that passed the guard and the authentication, with a body that was read
+within the limits and metered. It sends the response, and the application adds the common headers.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class DelegateEndpoints:
         )
 
     def describing(self, path: str) -> Mapping[str, Endpoint] | None:
-        """Return what answers a path with the metadata of a delegate; None: it has none."""
+        """Return the endpoint of a path with the metadata of a delegate; None: it has none."""
         if not path.startswith(METADATA) or not self._dispatcher.asks_for_tokens:
             return None
         resource = path.removeprefix(METADATA) or f"/{next(iter(self._delegates), '')}"
@@ -120,7 +120,7 @@ class DelegateEndpoints:
 
 
 class Recorder:
-    """Passes a response on, adds headers to it, and knows how far it is."""
+    """Passes a response on, adds headers, and tracks its progress."""
 
     def __init__(self, send: Send, headers: Headers) -> None:
         self._send = send
@@ -145,7 +145,7 @@ class Recorder:
 
 
 def body_again(request: Request, body: bytes) -> Receive:
-    """Return a way to receive a body that was read already, and then that the client has gone."""
+    """Return an ASGI `receive` that replays a body, and then reports a disconnect."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Any:

@@ -1,9 +1,9 @@
-"""Who may send requests from where: names of the server, origins of pages, forged requests.
+"""The guard against requests of other sites: host names, origins, forged requests.
 
 A page of any site can make a browser send requests to this machine. Three rules stop that:
 
-- *Names.* A server that only this machine reaches answers only under names of this machine, so that
-  no site can point a name of its own at it (DNS rebinding).
+- *Names.* A server on the loopback interface answers only under names of this machine, so that no
+  site can point its own name at it (DNS rebinding).
 - *Origins.* A request that a browser sends for a page of another origin is refused, whatever it
   asks for. Such a page can read no answer either, unless its origin is allowed (CORS).
 - *Sessions.* A request that changes something and is authenticated by a cookie needs a header that
@@ -32,7 +32,7 @@ _FOREIGN_SITES = (b"cross-site", b"same-site")
 
 
 class Guard:
-    """Refuses requests that do not come from where they may come from."""
+    """Refuses requests of other sites."""
 
     def __init__(
         self, *, is_local: bool, host_names: Iterable[str] = (), origins: Iterable[str] = ()
@@ -91,7 +91,7 @@ class Guard:
         ]
 
     def preflight_headers(self, request: Request, methods: bytes) -> Headers:
-        """Return what a browser asks for before it sends a request for another origin."""
+        """Return the headers that answer a preflight request."""
         if not self._origins or request.headers.get(b"origin", b"").lower() not in self._origins:
             return []
         return [

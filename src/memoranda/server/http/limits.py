@@ -1,4 +1,4 @@
-"""The limits of an HTTP server: what protects it from callers, whoever they are.
+"""The limits of an HTTP server, which protect it from every caller.
 
 Limits of a token are those of its metering (`server/token_limits.py`).
 """
@@ -12,7 +12,7 @@ _MIB = 1024 * _KIB
 
 
 class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a server takes from the network at a time, and for how long it waits."""
+    """Bounds on the data that a server holds for clients, and on its waits."""
 
     body_bytes: int = 80 * _MIB
     """Bytes of a body, also when it is unpacked: a transaction may have 64 MiB, and JSON escapes

@@ -1,7 +1,7 @@
 """The methods of `memoranda.v1` over HTTP, for clients that speak protocol buffers.
 
-They are the same messages as over gRPC, and pass what every request passes: the guard, who calls,
-the bounds on bodies, the limits of tokens. Streams are frames (`wire/over_http.py`).
+They are the same messages as over gRPC. They pass the guard, the authentication, the bounds on
+bodies and the limits of tokens, like every request. Streams are frames (`wire/over_http.py`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MessageEndpoints:
         self._calls = CallMessages(dispatcher)
 
     def find(self, name: str) -> Serve | None:
-        """Return what serves a method; None if there is none of that name."""
+        """Return the endpoint of a method; None if there is no such method."""
         if name == WRITES:
             return self._write
         method = METHODS.get(name)

@@ -57,9 +57,11 @@ class Request:
         self.query: bytes = scope["query_string"]
         self.route = ""
         """The name of the operation, once it is known."""
-        sent = self.headers.get(REQUEST_ID)
-        is_valid = sent is not None and is_request_id(sent.decode("latin-1"))
-        self.id: bytes = sent if sent is not None and is_valid else ids.unique().encode()
+        request_id = self.headers.get(REQUEST_ID)
+        is_valid = request_id is not None and is_request_id(request_id.decode("latin-1"))
+        self.id: bytes = (
+            request_id if request_id is not None and is_valid else ids.unique().encode()
+        )
         parent = self.headers.get(_TRACEPARENT)
         self.trace = None if parent is None else TraceContext.parse(parent.decode("latin-1"))
         """The trace that its client says it belongs to."""

@@ -58,6 +58,7 @@ _DESCRIPTION = (
 _OF_HTTP = (403, 406, 421, 500)
 """Statuses that any request can have, whatever it asks for."""
 _OF_BODIES = (413, 415)
+"""Statuses that only a request with a body can have."""
 _PROBLEM: Schema = {"$ref": "#/components/responses/Problem"}
 
 

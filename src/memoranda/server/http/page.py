@@ -1,9 +1,9 @@
 """The files of the page: they are read from the package once, and served as they are.
 
-Every view of the page has an address of its own, at which the same document answers: what it shows
-is in the query. Nothing is loaded from elsewhere, and no script or style stands in the document,
-which the Content-Security-Policy asks a browser to enforce. The only exception is the import map,
-which browsers take from the document alone: the policy names its hash.
+Every view of the page has its own address, with the same document; the query selects the content.
+Nothing is loaded from elsewhere, and no script or style stands in the document, which the
+Content-Security-Policy asks a browser to enforce. The only exception is the import map, which
+browsers take from the document alone: the policy names its hash.
 """
 
 from __future__ import annotations

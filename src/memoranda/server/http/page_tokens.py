@@ -1,9 +1,9 @@
-"""Page tokens: where a listing goes on, sealed so that only this server can read and make them.
+"""Page tokens: positions of listings, encrypted so that only this server can read and make them.
 
 A token has the position of a `ResumablePages`: the moment that the listing is as of, and the last
-key read. Nothing is kept in the server between two pages. A position may have numbers of rows, from
-which a caller could learn how much it may not see. So a token is encrypted, and bound to the
-caller, the store and the arguments that it was made for.
+key read. Nothing is kept in the server between two pages. A position may have row numbers, which
+would reveal the number of hidden rows. So a token is encrypted, and bound to its caller, its store
+and its arguments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from memoranda.model.ids import IdSource
 
 FIELD = "page_token"
 KEY_BYTES = 32
+"""Bytes of a key of AES-256."""
 _NONCE_BYTES = 12
+"""Bytes of a nonce of AES-GCM."""
 _MAX_CHARACTERS = 16 * 1024
 """More than any token has: a position has a key of 4 KiB, or two names."""
 
@@ -60,7 +62,7 @@ class PageTokens:
 
 
 def context_of(*parts: bytes) -> bytes:
-    """Return what a token is bound to."""
+    """Return the context that a token is bound to."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))

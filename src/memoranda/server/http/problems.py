@@ -28,9 +28,9 @@ from memoranda.wire.over_http import PROBLEM_MEDIA, SHUTTING_DOWN
 PROBLEM_JSON = PROBLEM_MEDIA.encode()
 TYPE_PREFIX = "urn:memoranda:problem:"
 NO_TYPE = "about:blank"
-"""The type of a problem that its status says enough of."""
+"""The type of a problem whose status is enough."""
 BUSY_SECONDS = 1
-"""When to try again, where an error does not say it."""
+"""Seconds until the next attempt, if the error does not name them."""
 _CODEC = ErrorCodec()
 
 
@@ -42,7 +42,7 @@ class ShuttingDown(Unavailable):
 
 
 class HttpProblem(Exception):
-    """A request that HTTP itself gives a status for, before any call is made."""
+    """A request that is refused by a status of HTTP, before any call is made."""
 
     def __init__(self, status: int, detail: str, headers: Headers | None = None) -> None:
         super().__init__(detail)

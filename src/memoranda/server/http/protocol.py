@@ -1,8 +1,8 @@
 """The connections of the HTTP server: uvicorn's protocol, with bounds on headers and on time.
 
-uvicorn waits without end for the headers and the body of a request, and for a client that takes
-nothing of a response. Here, a sweep each second looks at all connections, and ends those that are
-too slow. So a request costs no timer of its own.
+uvicorn waits for ever for the headers and the body of a request, and for a client that reads no
+response. Here, a sweep each second looks at all connections, and ends those that are too slow. So a
+request costs no timer of its own.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from memoranda.model.clock import Clock
 from memoranda.server.http.limits import HttpLimits
 
 SWEEP_SECONDS = 1.0
+"""Time between two looks at all connections."""
 _MAX_CHUNKED = 8
 """Bytes that a byte of a body may have come in: its chunk has a length and four line ends."""
 _TIMEOUT = (b"408 Request Timeout", b"the request did not arrive in time")
@@ -36,11 +37,11 @@ class Connections(ServerState):
         self._sweeping: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Begin to look after the connections."""
+        """Start the sweep over the connections."""
         self._sweep()
 
     def stop(self) -> None:
-        """Look after them no more."""
+        """Stop the sweep."""
         if self._sweeping is not None:
             self._sweeping.cancel()
 
@@ -143,7 +144,7 @@ class Connection(HttpToolsProtocol):
             self._check_sending(now)
 
     def _is_late(self, now: float) -> bool:
-        """Say whether a request takes too long to arrive, and the server is not why."""
+        """Say whether a request takes too long to arrive, other than because the server is busy."""
         since = self._arriving_since
         return (
             since is not None

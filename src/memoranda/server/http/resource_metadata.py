@@ -1,4 +1,4 @@
-"""What a client without a token is told about the server: RFC 9728, OAuth protected resources.
+"""Metadata of OAuth protected resources (RFC 9728), for clients without a token.
 
 A path that speaks MCP is a protected resource. Its answer 401 names a document, which says how
 tokens are sent and, if the operator has one, which authorization server gives them out.
@@ -18,7 +18,7 @@ _QUOTABLE = re.compile(r"[!#-\[\]-~]+")
 
 
 def challenge(request: Request) -> Header:
-    """Return the header that says where the document about the path of a request is."""
+    """Return the header with the address of the document about a request's path."""
     url = _base(request) + METADATA + request.path
     metadata = f', resource_metadata="{url}"' if _QUOTABLE.fullmatch(url) else ""
     return b"www-authenticate", f'Bearer realm="memoranda"{metadata}'.encode()

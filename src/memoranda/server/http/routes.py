@@ -1,6 +1,6 @@
 """The routes of the HTTP interface: each call of the registry has one, below its store.
 
-Reads and writes of what has an address are resources. Every other call is a `POST` to its name,
+Reads and writes of items with an address are resources. Every other call is a `POST` to its name,
 with its arguments as the members of a JSON object. Where a route is a resource, arguments are in
 its path first, then in the query (`GET`, `DELETE`) or in the body.
 """
@@ -60,7 +60,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def missing(self) -> str | None:
-        """What is said where the answer is null, if the address names something; else None."""
+        """The error text for a null answer, if the address names an item; else None."""
         return _MISSING.get(self.kind)
 
     @property
@@ -239,7 +239,7 @@ class Router:
 
 
 def decode_part(part: str) -> str:
-    """Return what a part of a path stands for; raise `InvalidInput` if that is no UTF-8."""
+    """Decode a part of a path; raise `InvalidInput` if it is not UTF-8."""
     if "%" not in part:
         return part
     try:

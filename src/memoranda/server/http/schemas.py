@@ -1,4 +1,4 @@
-"""JSON schemas of types: what the answers of calls look like as JSON.
+"""JSON schemas of the answers of calls.
 
 A struct is an object with its fields. Those that `calls/as_json.py` or `answers.py` give another
 form have a schema of their own below, and a test compares the schemas with answers of every call.
@@ -127,12 +127,12 @@ class SchemaBook:
         documented = (kind.__doc__ or "").strip().split("\n\n")[0]
         return {"description": " ".join(documented.split()), **schema}
 
-    def fields(self, kind: Any, /, *, omit: Sequence[str] = (), **more: Schema) -> Schema:
+    def fields(self, kind: Any, /, *, omit: Sequence[str] = (), **additions: Schema) -> Schema:
         """Return the schema of an object with the fields of a struct, and more members."""
         hints = get_type_hints(kind)
         names = getattr(kind, "__struct_fields__", None) or kind._fields
         properties = {name: self.of(hints[name]) for name in names if name not in omit}
-        return object_of(properties | more)
+        return object_of(properties | additions)
 
 
 # Forms that differ from the fields of a struct.
@@ -145,7 +145,7 @@ def _with_proof(book: SchemaBook, kind: Any) -> Schema:
 
 
 def _written(book: SchemaBook, kind: Any) -> Schema:
-    """Return what only the answer of a write has as optional."""
+    """Return a schema in which the fields that only writes return are optional."""
     schema = book.fields(kind, omit=(*_COMMIT_FIELDS, "unproven"))
     schema["properties"] |= {
         "outcome": book.of(Outcome),

@@ -20,10 +20,11 @@ from memoranda.server.tls import TlsFiles
 
 _log = logging.getLogger("memoranda.server")
 _BACKLOG = 1024
+"""Connections that wait to be accepted, as far as the system allows."""
 _FINAL_RESPONSE_SECONDS = 0.2
 """Time for the last responses to reach their clients."""
 _TLS_CHECK_SECONDS = 1.0
-"""How often the files of TLS are looked at."""
+"""Seconds between two checks of the TLS files."""
 
 
 class HttpServer:

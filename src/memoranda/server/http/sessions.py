@@ -19,16 +19,20 @@ from memoranda.model.ids import IdSource
 from memoranda.server.http.messages import Header, Request
 
 SESSION_SECONDS = 12 * 3600
-"""How long a session lasts at most."""
+"""Seconds that a session lasts at most."""
 IDLE_SECONDS = 2 * 3600
-"""How long it lasts without a request."""
+"""Seconds that it lasts without a request."""
 MAX_SESSIONS = 4096
+"""Sessions of all tokens: a bound on memory."""
 MAX_SESSIONS_PER_TOKEN = 64
+"""Sessions of one token, so that it cannot end those of others."""
 SECURE_NAME, PLAIN_NAME = b"__Host-memoranda", b"memoranda"
 """The names of the cookie with TLS and without. The first one is accepted by a browser only if it
 is for this very server, and comes over TLS."""
 _ID_BYTES = 32
+"""Random bytes of a cookie: nobody can guess it."""
 _MAX_COOKIE_BYTES = 256
+"""Bytes of a cookie: a longer one is none of ours, and is not hashed."""
 
 
 class Session(msgspec.Struct):
@@ -111,7 +115,7 @@ def cookie_of(request: Request) -> bytes | None:
 
 
 def is_secure(request: Request) -> bool:
-    """Say whether the browser sees the server over TLS; a proxy may have ended it."""
+    """Say whether the browser uses TLS, perhaps up to a proxy."""
     return request.scheme == "https" or request.headers.get(b"origin", b"").startswith(b"https://")
 
 

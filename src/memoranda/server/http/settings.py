@@ -1,4 +1,4 @@
-"""Where a server listens for HTTP, and to whom it answers there."""
+"""The settings of HTTP: the address, and the accepted host names and origins."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Answers that come piece by piece: lines of JSON, and events that a server sends.
+"""Streamed answers: lines of JSON, and server-sent events.
 
 The first piece comes when the call is checked, so that an error of it still is a response of its
-own. Where it fails later, the last piece says why, as a problem.
+own. If it fails later, the last piece is the error, as a problem.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Stream(msgspec.Struct, kw_only=True):
     content_type: bytes
     is_compressible: bool = True
     ends_open: bool = False
-    """Whether it has no end: where it stops, it is complete."""
+    """Whether it is endless, so that it is complete wherever it stops."""
     ends_itself: bool = False
     """Whether it ends soon by itself, so that a server that shuts down waits for it."""
     headers: Headers = []
@@ -52,7 +52,7 @@ class Stream(msgspec.Struct, kw_only=True):
     """Whether its headers were sent."""
 
     def error_chunk(self, error: MemorandaError, request_id: bytes) -> bytes:
-        """Return the chunk that says why a stream ends early."""
+        """Return the last chunk of a stream that fails: the error."""
         problem = _encode(problem_members(error, request_id=request_id))
         if self.content_type == EVENT_STREAM:
             return b"event: problem\ndata: " + problem + b"\n\n"
@@ -75,7 +75,7 @@ async def json_lines(
 async def progress_lines(
     dispatcher: Dispatcher, caller: Caller, store: str, call: Call[Any], size: int
 ) -> Chunks:
-    """Yield how far a call that takes long is, and then its answer, one JSON object a line."""
+    """Yield the progress of a long call and then its answer, one JSON object a line."""
     async with aclosing(ask_long(dispatcher, caller, store, call, size=size)) as steps:
         has_begun = False
         async for step in steps:

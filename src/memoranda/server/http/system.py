@@ -1,4 +1,4 @@
-"""The endpoints beside those of calls: health, sessions, stores, and what the API is."""
+"""The endpoints besides those of calls: health, metrics, sessions, stores, the API description."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Probes(msgspec.Struct, frozen=True):
-    """What those who watch a server ask it."""
+    """The probes of a server: readiness and metrics."""
 
     check: Check | None = None
     metrics: MetricsText | None = None
@@ -50,7 +50,7 @@ class Probes(msgspec.Struct, frozen=True):
 
 
 class SystemEndpoints:
-    """Serves what is of no store."""
+    """Serves endpoints that belong to no store."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class SystemEndpoints:
         """Whether the server takes no more requests."""
 
     def open_to_all(self) -> Mapping[str, Mapping[str, Endpoint]]:
-        """Return what answers whoever asks: probes know neither the server's name nor a token."""
+        """Return the public endpoints: probes know neither the server's name nor a token."""
         return {HEALTH: {"GET": self._alive}, READY: {"GET": self._ready}}
 
     def guarded(self) -> Mapping[str, Mapping[str, Endpoint]]:
@@ -99,7 +99,7 @@ class SystemEndpoints:
         return _json({"status": "ready"})
 
     async def _show_metrics(self, request: Request) -> Response:
-        """Show the metrics of the whole server, for which a token for a part is not enough."""
+        """Return the metrics of the whole server; a token for a part of it is refused."""
         if self._probes.metrics is None:
             raise HttpProblem(HTTPStatus.NOT_FOUND, "this server has no metrics")
         if not self._probes.are_metrics_open:
@@ -156,7 +156,7 @@ class SystemEndpoints:
         )
 
     def _session_json(self, caller: Caller) -> Any:
-        """Return who calls, as its own token tells it."""
+        """Return the caller's own token as JSON."""
         token, grant = caller.token, caller.grant
         return {
             "asks_for_tokens": self._dispatcher.asks_for_tokens,

@@ -67,6 +67,7 @@ def system_paths(book: SchemaBook) -> dict[str, Any]:
 
 
 _REFUSED = (403, 421, 500, 503)
+"""Statuses that every endpoint can answer with: refused, failed, or shutting down."""
 _ASKED = (400, 401, *_REFUSED, 429)
 
 

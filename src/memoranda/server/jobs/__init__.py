@@ -1,1 +1,1 @@
-"""Scheduled work of a server: what is done, when, and what came of it."""
+"""Scheduled jobs of a server: settings, schedules, work and results."""

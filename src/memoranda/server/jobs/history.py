@@ -9,25 +9,25 @@ from memoranda.sdk.store.store import Store
 from memoranda.server.jobs.schedule import DAY, Record
 
 NAMESPACE = "jobs"
-"""Where the control store has them: the agent is the job's name, the key the store's."""
+"""The namespace in the control store: the agent is the job's name, the key the store's name."""
 _RETENTION = 30 * DAY
 """How long earlier runs can be looked up in the log of the control store."""
 
 
 class JobHistory:
-    """Reads and writes what is remembered of jobs; called in threads."""
+    """Reads and writes the records of jobs; called in threads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store.bind(namespace=NAMESPACE)
         self._compacted_at = 0
 
     def load(self, job: str) -> dict[str, Record]:
-        """Return what is remembered of a job, by the names of the stores."""
+        """Return the records of a job, by the names of the stores."""
         rows = self._store.scan_prefix(agent_id=job, prefix="")
         return {row.key: msgspec.convert(row.value, Record) for row in rows}
 
     def save(self, job: str, store: str, record: Record) -> None:
-        """Remember a run; now and then, forget the log of those that are long past."""
+        """Store a run; now and then, compact the log of old ones."""
         self._store.write(agent_id=job, key=store, value=msgspec.to_builtins(record))
         now = record.seen_at if record.last is None else record.last.finished_at
         if now - self._compacted_at >= DAY:
@@ -35,5 +35,5 @@ class JobHistory:
             self._store.compact(before=to_datetime(now - _RETENTION), confirm=True)
 
     def forget(self, job: str, store: str) -> None:
-        """Forget a store that is gone."""
+        """Delete the record of a removed store."""
         self._store.delete(agent_id=job, key=store)

@@ -12,6 +12,7 @@ DAY = 86_400 * 1_000_000
 RETRY = 60 * 1_000_000
 """The time after a first failure until the next attempt; it doubles with each further one."""
 _MAX_DOUBLINGS = 20
+"""Doublings of the wait after failures: the interval of the job is shorter by then."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -26,7 +27,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What is remembered of a job on a store, also after a restart of the server."""
+    """The stored record of a job on a store, which survives a restart."""
 
     seen_at: int
     """When the server first knew of the job for the store."""

@@ -1,4 +1,4 @@
-"""The scheduler of a server: runs each job on each store when it is due, and remembers how it went.
+"""The scheduler of a server: it runs each job on each store when it is due, and stores the results.
 
 Every job has a task of its own, so one that takes hours keeps no other waiting, and goes through
 the stores one after the other, so it never runs twice at a time and opens one store at a time. The
@@ -30,7 +30,7 @@ _log = logging.getLogger("memoranda.server")
 GRACE_SECONDS = 5.0
 """The time that work in threads has at least to notice that the server shuts down."""
 POLL_SECONDS = 30.0
-"""How long a job rests at most: then it looks for new stores, and whether the clock was set."""
+"""Seconds that a job sleeps at most, before it looks for new stores and for a changed clock."""
 
 
 class Scheduler:
@@ -50,7 +50,7 @@ class Scheduler:
 
     @property
     def counts(self) -> dict[tuple[str, Outcome], int]:
-        """How many runs of each job went well, and how many failed, since the server started."""
+        """The numbers of successful and failed runs of each job since the server started."""
         return {
             (runner.job.name, outcome): runner.counts[outcome]
             for runner in self._runners
@@ -63,7 +63,7 @@ class Scheduler:
         return {runner.job.name: runner.failing_count for runner in self._runners}
 
     async def start(self) -> None:
-        """Read what was done before, and begin."""
+        """Read the stored records, and start."""
         for runner in self._runners:
             await runner.load()
         self._tasks = [asyncio.create_task(runner.follow()) for runner in self._runners]
@@ -125,7 +125,7 @@ class _Runner:
         return sum(last is not None and last.failures > 0 for last in lasts)
 
     async def load(self) -> None:
-        """Read what was done before."""
+        """Read the stored records."""
         self._records = await asyncio.to_thread(self._history.load, self.job.name)
 
     def stop(self) -> None:
@@ -172,7 +172,7 @@ class _Runner:
         )
 
     async def _names(self) -> list[str]:
-        """Return the stores; note new ones, and forget those that are gone."""
+        """Return the stores; add records for new stores, and delete those of removed ones."""
         names = await self._stores.names()
         if self.job.of_control:
             names = [*names, self._control.name]

@@ -15,6 +15,7 @@ from memoranda.model.limits import short_repr
 
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 _DAY = 86_400 * 1_000_000
+"""In microseconds."""
 _MIN_INTERVAL = 1_000_000
 """A second, in microseconds: a job that runs more often than that is a mistake."""
 
@@ -188,8 +189,8 @@ class JobSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             self.checkpoint.signer,
             self.restore_drill.scratch,
         )
-        named = [Path(path) for path in paths if path is not None]
-        return [*named, *(path.parent for path in named)]
+        folders = [Path(path) for path in paths if path is not None]
+        return [*folders, *(path.parent for path in folders)]
 
     @property
     def scheduled(self) -> list[Schedule]:

@@ -1,4 +1,4 @@
-"""What each job does with one store; each function returns what it did, in a few words."""
+"""The work of each job on one store; each function returns a short summary."""
 
 from __future__ import annotations
 

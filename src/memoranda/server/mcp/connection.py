@@ -1,4 +1,4 @@
-"""Connections: who uses the tools, on which store, and which tools there are.
+"""Connections: the caller, the store, and the tools of a request.
 
 All of this is decided where the connection is made: by the command line, or by the address and the
 token of a request. Nothing of it is an argument of a tool.
@@ -18,11 +18,11 @@ from memoranda.server.mcp.catalog import ToolSet, offered
 from memoranda.server.mcp.tool import Tool
 
 Context = ServerRequestContext[Any, Any]
-"""What the SDK knows of a request."""
+"""The SDK's context of a request."""
 
 
 def _count_nothing(_: int) -> None:
-    """Take the size of an answer that nobody meters."""
+    """Ignore the size of an answer: the default without metering."""
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,8 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     verbs: frozenset[Verb] = frozenset(VERBS)
     """What the caller may do at all; tools for anything else are not listed."""
     owner: str | None = None
-    """Whose token it has: who continues a session or a call in several rounds must be the same."""
+    """The id of its token: a session, or a call in several rounds, must be continued with the same
+    token."""
     count_answer: Callable[[int], None] = _count_nothing
     """Counts the bytes of an answer."""
 
@@ -48,8 +49,8 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     def find(self, name: str) -> Tool | None:
         """Return a tool of this connection by its name.
 
-        One that the caller's token does not allow is found too: calling it is a denial, which the
-        server records.
+        It also returns a tool that the token does not allow: calling that one is a denial, which
+        the server records.
         """
         tools = offered(self.tool_set, frozenset(VERBS), is_read_only=self.is_read_only)
         return next((tool for tool in tools if tool.name == name), None)

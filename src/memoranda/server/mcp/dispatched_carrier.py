@@ -16,6 +16,7 @@ Item = TypeVar("Item")
 _BACKOFF = Backoff(first=0.002, longest=0.25)
 """Waits between the attempts of a write that lost a conflict, in seconds."""
 _ATTEMPTS = 8
+"""Attempts of a write that loses conflicts: about half a second."""
 
 
 class DispatchedCarrier:

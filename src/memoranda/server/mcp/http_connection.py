@@ -70,11 +70,11 @@ def _namespace(grant: Grant) -> str:
     """Return the namespace of an address that names none: the default one, or the token's."""
     if not grant.namespaces or grant.coverage.covers_namespace(DEFAULT_NAMESPACE):
         return DEFAULT_NAMESPACE
-    first, *others = sorted(grant.namespaces)
-    if others:
+    first, *remaining = sorted(grant.namespaces)
+    if remaining:
         raise InvalidInput(
             "namespace",
-            f"is missing, and the token covers {', '.join((first, *others))}: add "
+            f"is missing, and the token covers {', '.join((first, *remaining))}: add "
             f"?namespace={first} to the address",
         )
     return first

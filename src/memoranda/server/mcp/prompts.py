@@ -1,4 +1,4 @@
-"""Prompts: what an assistant can be asked to do, with the stored data that it is about.
+"""Prompts for assistants, with the stored data that they are about.
 
 The data is an embedded resource, in a message of its own, never a part of the words of a prompt.
 """
@@ -19,6 +19,7 @@ from memoranda.server.mcp.session import NOTICE, SCHEME, Session
 
 REFLECT, TRIAGE = "reflect_on_what_was_learned", "triage_invalidations"
 _MAX_MEMORIES = 50
+"""Memories that a prompt shows to its assistant."""
 _REFLECT_TEXT = (
     "Below are the memories that were stored since {since}. Find what follows from several of them "
     "together: a pattern, a preference, a contradiction. Store each conclusion with "

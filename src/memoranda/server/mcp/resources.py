@@ -1,4 +1,4 @@
-"""Resources: what assistants can read by an address, as JSON.
+"""Resources: data that assistants can read by an address, as JSON.
 
 memoranda://inbox                notices that are open
 memoranda://timeline/{agent}     the last commits of an agent
@@ -39,7 +39,9 @@ from memoranda.server.mcp.tools.memories import missing_transcript
 from memoranda.server.mcp.tools.provenance import explain
 
 _MAX_NOTICES = 200
+"""Notices of the inbox resource."""
 _MAX_COMMITS = 200
+"""Commits of a timeline resource."""
 _MAX_READ = 2000
 """Commits that are read for the last ones."""
 JSON = "application/json"

@@ -1,4 +1,4 @@
-"""What a tool is: a name, a description, typed arguments and a typed answer.
+"""The definition of a tool: a name, a description, typed arguments and a typed answer.
 
 A tool is written as an asynchronous function of a session and its arguments. Its name and its
 docstring are what assistants read; the schemas are derived from the types.
@@ -19,11 +19,11 @@ Run = TypeVar("Run", bound=Callable[..., Awaitable[msgspec.Struct]])
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The arguments of a tool. What is None was not given."""
+    """The arguments of a tool; None means that an argument was not given."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer of a tool. What has its default is left out."""
+    """The answer of a tool; fields with their default are left out."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller's grant must allow."""
     is_core: bool
     is_destructive: bool
-    """Whether something can be lost by it: history stays, except where it is erased."""
+    """Whether it erases data; other changes keep the history."""
 
     @property
     def is_read_only(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who calls on the wire of Statehouse: a token's holder, or anybody on this machine.
+"""The callers on the wire of Statehouse: holders of a token, or programs on this machine.
 
 Public clients of Statehouse send no token. So a call without one is answered if it comes from this
 machine, or from anywhere if the server is told so; it may do everything in the one store that the
@@ -35,7 +35,7 @@ _HERE = "this machine"
 
 
 class StatehouseCaller:
-    """One call: who makes it, and how it reaches the store of the wire."""
+    """One call: its caller, and its access to the store of the wire."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class StatehouseCaller:
 
 
 class Callers:
-    """Tells who calls."""
+    """Authenticates the calls of this wire."""
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ _SIZED, _VARINT = 2, 0
 _KEPT = 4096
 """How many first bytes of fields are kept, and how many names."""
 _KEPT_NAME_BYTES = 64
+"""Bytes of a name that is kept: longer ones seldom come again."""
 
 
 def _varint(number: int) -> bytes:
@@ -75,6 +76,7 @@ class _ValueHeads(dict[int, bytes]):
 
 
 _TEXT_KIND, _OBJECT_KIND, _LIST_KIND = 3, 5, 6
+"""Field numbers of a text, an object and a list in `google.protobuf.Value`."""
 _MEMBER, _NAME = _Heads(1, _SIZED), _Heads(1, _SIZED)
 _MEMBER_TEXT, _MEMBER_OBJECT, _MEMBER_LIST = (
     _ValueHeads(2, kind) for kind in (_TEXT_KIND, _OBJECT_KIND, _LIST_KIND)

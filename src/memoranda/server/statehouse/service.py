@@ -37,7 +37,7 @@ from memoranda.state.requests import KeyRequest
 SERVICE = "statehouse.v1.StatehouseService"
 """The full name of the service, for its paths and for reflection."""
 _KINDS = (OperationType.WRITE.value, OperationType.DELETE.value)
-"""What this wire replays: it has no words for other operations."""
+"""The kinds of operations that this wire can replay."""
 _MAX_REQUEST_BYTES = 8 * 1024 * 1024
 """A value of a mebibyte of JSON is a Struct of at most six; parsing more keeps the event loop."""
 _MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -48,9 +48,11 @@ a thread would have to be waited for. Larger ones are converted in a thread."""
 _MAX_INLINE_PARTS = 5_000
 """As above, for a value whose size is not known: its members and items, at all depths."""
 _SWEEP_SECONDS = 1.0
+"""Time between two looks for transactions that have expired."""
 _MIN_TIMEOUT = 0.001
 """Seconds; a commit that has less is as good as too late, and is told so by the store."""
 _MAX_COMMIT = 2**63 - 1
+"""The largest commit number: databases store no larger integer."""
 _EMPTY = b""
 """An answer without fields."""
 
@@ -150,7 +152,7 @@ class StatehouseService:
         request: pb.WriteRequest | pb.DeleteRequest,
         check: Callable[[Grant, Limits], KeyRequest],
     ) -> bytes:
-        """Check a request as its commit will, and add it to its transaction."""
+        """Check a request as the commit would, and add it to its transaction."""
         transactions = self._transactions
         with caller.admit():
             work = partial(

@@ -1,7 +1,7 @@
 """How errors are reported on the wire of Statehouse.
 
-The status is that of every gRPC service of ours (`server/grpc/status.py`). What Statehouse calls
-the error comes in the trailing metadata, for clients that want to tell errors apart by it.
+The status is that of every gRPC service of ours (`server/grpc/status.py`). Statehouse's own code of
+the error is in the trailing metadata, for clients that distinguish errors by it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def status_of(error: MemorandaError) -> tuple[grpc.StatusCode, str, Metadata]:
 
 
 def _described(error: MemorandaError, code: grpc.StatusCode, text: str) -> bytes:
-    """Return what Statehouse calls an error, as a `StatehouseError`."""
+    """Return an error as a `StatehouseError`."""
     field = getattr(error, "field", None)
     details = {} if field is None else {"field": field}
     if error.retryable:

@@ -1,9 +1,9 @@
 """Transactions that the server keeps for clients of Statehouse, until they are over.
 
-A transaction is what a client has staged, in the form that is committed, and a deadline. Nothing
-of it is in the store before it is committed, and nothing of it outlives the server. All are
-bounded: by age, and for each caller and in all by number and bytes. So whoever begins transactions
-and leaves them cannot make the server grow.
+A transaction is what a client has staged, in the form that is committed, and a deadline. Nothing of
+it is in the store before it is committed, and nothing of it outlives the server. All are bounded:
+by age, and for each caller and in all by number and bytes. So a client that abandons transactions
+cannot make the server grow.
 
 Everything here runs in the server's event loop, and never waits.
 """
@@ -31,14 +31,15 @@ from memoranda.state.requests import DeleteKey, KeyRequest, WriteKey
 
 _MIB = 1024 * 1024
 _REQUEST_BYTES = 512
-"""What a staged request takes besides its key and its value."""
+"""Bytes of a staged request besides its key and its value."""
 _DEFAULT_TIMEOUT = 30_000
+"""Milliseconds: the timeout of a transaction that names none."""
 _MAX_TIMEOUT = 3_600_000
-"""Milliseconds: the timeout of a transaction that names none, and the longest one."""
+"""Milliseconds: the longest timeout of a transaction."""
 
 
 class TransactionBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is kept at a time; a caller is a token, or else a host."""
+    """Bounds on the transactions that are kept; a caller is a token, or else a host."""
 
     of_caller: int = 10_000
     bytes_of_caller: int = 128 * _MIB
@@ -51,7 +52,7 @@ class TransactionBounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerTransaction:
-    """What a client has staged so far."""
+    """A transaction of a client: its staged requests."""
 
     def __init__(self, txn_id: str, owner: str, limits: Limits, deadline: float) -> None:
         self.txn_id = txn_id
@@ -75,7 +76,7 @@ class _End(msgspec.Struct, frozen=True):
     owner: str
     error: type[MemorandaError]
     message: str
-    """What a further call on it is told."""
+    """The error for further calls on it."""
     until: float
     """Monotonic seconds, until which it is remembered."""
     is_abort: bool = False
@@ -199,7 +200,7 @@ class ServerTransactions:
         self._end(transaction, TransactionClosed, message, is_abort=True)
 
     def sweep(self) -> None:
-        """Drop what has expired, and what was over long ago."""
+        """Drop expired transactions, and old records of ended ones."""
         now = self._clock.monotonic()
         for transaction in [item for item in self._open.values() if item.deadline < now]:
             if not transaction.is_committing:  # its commit ends it

@@ -204,6 +204,24 @@ class Connection:
                 cursors = [self._run(statement, values) for values in bound]
                 return [cursor.fetchall() for cursor in cursors]
 
+    def rows_before(
+        self, query: str, following: str, item: Row, /, *, budget: int, **values: object
+    ) -> tuple[list[Row], list[Row]]:
+        """Return the rows, and those of a following query; both are sent together."""
+        first, second = self._statements.own(f"{query}_within"), self._statements.own(following)
+        reads = (
+            (first, self.bind(first, [{**values, "budget": budget}[name] for name in first.names])),
+            (second, self.bind(second, item)),
+        )
+        with translate_errors():
+            if not self.database.closed:
+                with suppress(psycopg.OperationalError), self.database.pipeline():
+                    cursors = [self._run(*read) for read in reads]
+                    rows, others = (cursor.fetchall() for cursor in cursors)
+                    return rows, others
+            rows, others = (self._read(*read).fetchall() for read in reads)
+            return rows, others
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one, from a cursor of the server."""
         statement = self._statements[query]
@@ -520,7 +538,7 @@ class Connection:
             self._side = None
         with suppress(psycopg.Error):  # what it reports is rolled back
             self._end_pipeline()
-        status = self.database.info.transaction_status
+        status = self.database.pgconn.transaction_status
         if status == pq.TransactionStatus.INERROR:
             # PostgreSQL has skipped what was sent behind the error, and psycopg may take a
             # statement of that for prepared. A new connection has none.
@@ -531,7 +549,7 @@ class Connection:
     @property
     def is_usable(self) -> bool:
         """Whether the connection is there, and outside a transaction."""
-        return self.database.info.transaction_status == pq.TransactionStatus.IDLE
+        return self.database.pgconn.transaction_status == pq.TransactionStatus.IDLE
 
     def close(self) -> None:
         """Close the connection."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from pathlib import Path
 from types import TracebackType
@@ -42,6 +42,7 @@ from memoranda.storage.port import (
     Writer,
     fine,
 )
+from memoranda.storage.postgres.announcer import Announcement
 from memoranda.storage.postgres.catalog import StoreCatalog
 from memoranda.storage.postgres.connection import Connection, Undone, connect, is_outdated
 from memoranda.storage.postgres.copy_to_file import copy_rows
@@ -408,15 +409,15 @@ class PostgresEngine:
 
     def announce(self) -> None:
         """Tell other processes that the log has grown."""
-        self._wakeups.announce(self._store_id, self._send_announcement)
+        self._wakeups.announce(self._store_id, self._send_announcements)
 
     def listen(self, wake: Callable[[], None]) -> bool:
         """Call `wake` when another process announces a commit; return whether that arrives here."""
-        return self._wakeups.listen(self._store_id, wake, self._send_announcement)
+        return self._wakeups.listen(self._store_id, wake, self._send_announcements)
 
-    def _send_announcement(self, sender: str) -> None:
+    def _send_announcements(self, announcements: Sequence[Announcement]) -> None:
         with self.reading() as reader:
-            reader.find("announce", sender)
+            reader.rows("announce", announcements=announcements)
 
     # The store as a whole.
 

@@ -29,6 +29,7 @@ LEASE_SECONDS = 15.0
 _RENEWALS = 3
 """How often a lease is extended in that time."""
 _MICROSECONDS = 1_000_000
+"""Microseconds of a second."""
 
 
 class Lease:

@@ -105,6 +105,12 @@ class OptimisticWriter:
             [Read(query, self._connection.bind(statement, item)) for item in items]
         )
 
+    def rows_before(
+        self, query: str, following: str, item: Row, /, *, budget: int, **values: object
+    ) -> tuple[list[Row], list[Row]]:
+        """Return the rows, and those of a following query."""
+        return self._begin().rows_before(query, following, item, budget=budget, **values)
+
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one, inside a transaction."""
         return self._begin().stream(query, **values)

@@ -27,7 +27,7 @@ WHERE own.store_id = :store_id AND own.scope_id = :scope_id
 ORDER BY own.commit_ts LIMIT NULLIF(CAST(:limit AS BIGINT), -1)
 
 -- name: event_places_of_scope_within
--- As event_places_of_scope, up to the event that exhausts a budget of bytes.
+-- Return what event_places_of_scope does, up to the event that exhausts a budget of bytes.
 SELECT
     page.commit_ts, page.committed_at, page.hash, page.envelope, page.places, page.operations
 FROM (
@@ -50,7 +50,8 @@ FROM (
 WHERE page.size - LENGTH(page.operations) < CAST(:budget AS BIGINT)
 
 -- name: event_list_within
--- As event_list, up to the event that exhausts a budget of bytes. Each event is looked up.
+-- Return what event_list does, up to the event that exhausts a budget of bytes. Each event is
+-- looked up.
 SELECT
     page.commit_ts, page.committed_at, page.hash, page.salts, page.envelope, page.operations
 FROM (
@@ -96,7 +97,7 @@ CROSS JOIN LATERAL (
 ORDER BY item.place
 
 -- name: event_places_of_scopes_within
--- As event_places_of_scopes, up to the event that exhausts a budget of bytes.
+-- Return what event_places_of_scopes does, up to the event that exhausts a budget of bytes.
 SELECT
     page.commit_ts, page.committed_at, page.hash, page.envelope, page.places, page.operations
 FROM (
@@ -265,8 +266,10 @@ SELECT 1 / COUNT(*) FROM (
 ) AS own
 
 -- name: announce
--- Tell whoever listens that the log of the store has grown.
-SELECT PG_NOTIFY('memoranda_' || CAST(:store_id AS BIGINT), :sender)
+-- Tell whoever listens that the logs of some stores have grown: each item is the number of a store,
+-- and who says so.
+SELECT PG_NOTIFY('memoranda_' || (item.value ->> 0), item.value ->> 1)
+FROM JSONB_ARRAY_ELEMENTS(CAST(:announcements AS JSONB)) AS item (value)
 
 -- name: listen
 -- Let what is announced on a channel arrive at this connection; CHANNEL_NAME stands for it.

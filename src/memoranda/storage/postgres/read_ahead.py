@@ -260,4 +260,4 @@ class Scout:
         """Refuse what is more than a read."""
         raise Unread
 
-    stream = columns = has = put = put_all = add = run = copy_table = trial = _refuse
+    rows_before = stream = columns = has = put = put_all = add = run = copy_table = trial = _refuse

@@ -1,23 +1,20 @@
 """Wake-ups between processes: commits are announced by NOTIFY, and heard by LISTEN.
 
-They are hints. Whoever waits for commits also polls, less often while announcements are heard. They
-are not sent in a commit, where PostgreSQL would serialise the commits of all stores, but behind it,
-and at most some times a second.
+They are hints. Whoever waits for commits also polls, less often while announcements are heard. How
+they are sent is in `announcer.py`.
 
 Stores of a database that share this object share its connection, which is open while anybody waits.
 A pooler that gives a connection to others between two transactions accepts LISTEN, and delivers
 nothing. So a probe is sent now and then, and while none is heard, `listen` says that polling is
 needed; so it does on a standby, which has no LISTEN.
 
-`_lock` protects what is to be announced, who listens, and which threads run. It is never held while
-a connection is used.
+`_lock` protects who listens, and which thread runs. It is never held while a connection is used.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import islice
 
 import msgspec
@@ -25,16 +22,13 @@ import msgspec
 from memoranda.errors import MemorandaError
 from memoranda.model.clock import SystemClock
 from memoranda.model.ids import SystemIds
+from memoranda.storage.postgres.announcer import ANNOUNCERS, UNSUPPORTED, Announcer, Send
 from memoranda.storage.postgres.database_url import split_pooler
 from memoranda.storage.postgres.session import Session, open_session
-from memoranda.storage.thread_locks import Wakeup, new_lock
+from memoranda.storage.thread_locks import new_lock
 
 _CHANNEL = "memoranda_"
 """The first part of a channel's name; the second is the number of the store."""
-_PAUSE_SECONDS = 0.05
-"""Between two announcements: commits meanwhile are announced together."""
-_IDLE_SECONDS = 5.0
-"""After which the thread that announces ends."""
 _LINGER_SECONDS = 5.0
 """How long a store is listened for after nobody waits any more."""
 _TURN_SECONDS = 0.25
@@ -43,9 +37,6 @@ _PROBE_SECONDS = 5.0
 """Between two probes; announcements are heard if one arrived within twice that."""
 _RETRY_SECONDS = 5.0
 """Before a lost connection is made again."""
-
-Send = Callable[[str], object]
-"""Announces a commit to a store, with the name of the sender; on any connection."""
 
 
 class _Ear(msgspec.Struct):
@@ -69,14 +60,11 @@ class DatabaseWakeups:
         self._sender = SystemIds().unique()
         """Tells one's own announcements from those of others."""
         self._lock = new_lock()
-        self._news = Wakeup()
-        self._due: dict[int, Send] = {}
-        """The stores whose commits are to be announced."""
+        self._announcer: Announcer | None = None
         self._ears: dict[int, _Ear] = {}
         self._heard_at = float("-inf")
         """When the last announcement was heard, on the monotonic clock."""
         self._probed_at = float("-inf")
-        self._announcer: threading.Thread | None = None
         self._listener: threading.Thread | None = None
         self._is_closed = False
 
@@ -87,13 +75,15 @@ class DatabaseWakeups:
 
     def announce(self, store_id: int, send: Send) -> None:
         """Tell other processes soon that the log of a store has grown."""
-        with self._lock:
-            if self._is_closed:
-                return
-            self._due[store_id] = send
-            if self._announcer is None:
-                self._announcer = self._start(self._run_announcer, "announcer")
-        self._news.set()
+        announcer = self._announcer
+        if announcer is None:
+            with self._lock:
+                if self._is_closed:
+                    return
+                if self._announcer is None:
+                    self._announcer = ANNOUNCERS.join(self._conninfo)
+                announcer = self._announcer
+        announcer.announce((store_id, self._sender), send)
 
     def listen(self, store_id: int, wake: Callable[[], None], send: Send) -> bool:
         """Call `wake` when others announce a commit, for some seconds; return whether they do.
@@ -109,7 +99,10 @@ class DatabaseWakeups:
                 ear = self._ears[store_id] = _Ear(wake, send, until)
             ear.until = until
             if self._listener is None:
-                self._listener = self._start(self._run_listener, "listener")
+                self._listener = threading.Thread(
+                    target=self._run_listener, name="memoranda-listener", daemon=True
+                )
+                self._listener.start()
             return ear.is_open and self.is_heard
 
     def forget(self, store_id: int) -> None:
@@ -118,44 +111,16 @@ class DatabaseWakeups:
             self._ears.pop(store_id, None)
 
     def close(self) -> None:
-        """Let both threads end, with their connections."""
+        """Let the thread end, with its connection."""
         with self._lock:
             self._is_closed = True
             self._ears.clear()
-            threads = (self._announcer, self._listener)
-        self._news.set()
-        for thread in threads:
-            if thread is not None:
-                thread.join(2 * _TURN_SECONDS)
-
-    def _start(self, work: Callable[[], None], name: str) -> threading.Thread:
-        thread = threading.Thread(target=work, name=f"memoranda-{name}", daemon=True)
-        thread.start()
-        return thread
-
-    # Announcing.
-
-    def _run_announcer(self) -> None:
-        while self._wait_for_news():
-            with self._lock:
-                due, self._due = self._due, {}
-            for send in due.values():
-                with suppress(MemorandaError):  # whoever listens also polls
-                    send(self._sender)
-            self._clock.sleep(_PAUSE_SECONDS)
-
-    def _wait_for_news(self) -> bool:
-        """Wait until there is something to announce; False: the thread is to end."""
-        while self._news.wait(_IDLE_SECONDS):
-            if self._is_closed:
-                return False
-            if self._due:
-                return True
-        with self._lock:
-            if self._due and not self._is_closed:
-                return True
-            self._announcer = None
-            return False
+            announcer, self._announcer = self._announcer, None
+            listener = self._listener
+        if announcer is not None:
+            ANNOUNCERS.leave(announcer)
+        if listener is not None:
+            listener.join(2 * _TURN_SECONDS)
 
     # Listening.
 
@@ -165,7 +130,7 @@ class DatabaseWakeups:
             try:
                 session = session or self._open_listener()
                 self._hear(session)
-            except MemorandaError:
+            except (MemorandaError, *UNSUPPORTED):
                 _close(session)
                 session = None
                 self._note_deafness()

@@ -47,9 +47,9 @@ def translate(error: apsw.Error | UnicodeDecodeError) -> errors.MemorandaError:
     """Return our error for SQLite's; raise the original if it has no entry, as that is our bug."""
     if isinstance(error, UnicodeDecodeError):
         return errors.Corruption(f"stored text is not UTF-8 ({error.reason}): restore a backup")
-    for foreign, ours in _ERRORS.items():
+    for foreign, error_class in _ERRORS.items():
         if isinstance(error, foreign):
-            return ours(f"{ours.__doc__} (SQLite: {error})")
+            return error_class(f"{error_class.__doc__} (SQLite: {error})")
     raise error
 
 
@@ -159,6 +159,13 @@ class Connection:
             return [self.database.execute(text, item).fetchall() for item in items]
         except _FOREIGN as error:
             raise translate(error) from error
+
+    def rows_before(
+        self, query: str, following: str, item: Row, /, *, budget: int, **values: object
+    ) -> tuple[list[Row], list[Row]]:
+        """Return the rows, and those of a following query."""
+        rows = self.rows(query, budget=budget, **values)
+        return rows, self.rows_each(following, [item])[0]
 
     def stream(self, query: str, /, **values: object) -> Iterator[Row]:
         """Yield the rows one by one."""

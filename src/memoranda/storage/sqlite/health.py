@@ -20,6 +20,7 @@ _FIRST_SOUND_VERSION = (3, 51, 3)
 _HOST_FILE_SYSTEMS = frozenset({"9p", "prl_fs", "vboxsf", "virtiofs"})
 """File systems through which a virtual machine sees its host's files."""
 _MAX_WAL_BYTES = TRUNCATE_PAGES * 4096
+"""Bytes: beyond it, somebody keeps the write-ahead log from being emptied."""
 _STEPS_BETWEEN_INTERRUPTS = 20_000
 """SQLite's virtual machine steps between two checks for Ctrl-C: about a millisecond."""
 _MAX_COMPLAINTS = 3

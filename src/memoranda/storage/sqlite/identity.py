@@ -28,10 +28,14 @@ from memoranda.errors import Unavailable
 # are the layout of `struct statx` in <linux/stat.h>.
 
 _AT_FDCWD = -100
+"""AT_FDCWD: a relative path is relative to the working directory."""
 _STATX_BTIME = 0x800
+"""STATX_BTIME: the mask that asks for the time of birth."""
 _STATX_SIZE = 256
+"""Bytes of `struct statx`."""
 _BTIME = struct.Struct("=qI")
 _BTIME_OFFSET = 80
+"""Offset of `stx_btime` in it."""
 
 
 def file_identity(path: Path) -> str:

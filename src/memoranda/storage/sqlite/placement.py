@@ -170,10 +170,12 @@ def open_error(path: Path | None, error: apsw.Error, *, read_only: bool) -> erro
             f"{path} cannot be read where nothing can be written: if it has a write-ahead log "
             "(-wal), copy both to another folder and open them there; else check the permissions"
         )
-    ours = translate(error)
-    if isinstance(ours, errors.StoreReadOnly):
-        return errors.StoreReadOnly(f"{ours}; to read it as it is, open it with read_only=True")
-    return ours
+    translated_error = translate(error)
+    if isinstance(translated_error, errors.StoreReadOnly):
+        return errors.StoreReadOnly(
+            f"{translated_error}; to read it as it is, open it with read_only=True"
+        )
+    return translated_error
 
 
 def footprint_of(path: Path) -> StorageSize:

@@ -115,6 +115,7 @@ _FIELD = "parameters"
 _MAX_PARAMETERS = 32_766
 """The number of placeholders that SQLite takes in one statement."""
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
+"""The bounds of integers that SQLite stores."""
 
 
 def check_parameters(parameters: object) -> Parameters:
@@ -167,7 +168,9 @@ def _check_text(value: str) -> str:
 _VIEW = re.compile(r"((?:^--.*\n)+)CREATE TEMP VIEW (\w+)", re.MULTILINE)
 """The comment above a view, and the view's name."""
 _PAGE_ROWS = 256
+"""Rows of a page."""
 _PAGE_BYTES = 1024 * 1024
+"""Bytes of values after which a page ends."""
 _MAX_VALUE_BYTES = 256 * 1024 * 1024
 """The longest text or blob that a statement can build: bounds the memory it can take."""
 _STEPS_BETWEEN_INTERRUPTS = 20_000

@@ -28,6 +28,7 @@ _READERS_WAIT_MS = 250
 Commits wait meanwhile, and a backup may read for minutes.
 """
 _RETRY_SECONDS = 0.005
+"""Pause before the journal mode is set again, while another process holds the file."""
 
 
 def use_write_ahead_log(database: apsw.Connection, lock_wait_ms: int) -> None:

@@ -277,10 +277,10 @@ class AsyncBulkCalls(AsyncHandle):
         counts, commit = AssertedFacts(rejected=len(batch.refused)), transaction.committed
         if commit is None:
             return counts
-        own = commit.commit_ts if commit.changed else None
-        asserted = await self._calls.ask(CountAsserted(tuple(ids), own))
-        when = commit.committed_at if commit.changed else None
-        return counts + replace(asserted, commit_ts=own, committed_at=when)
+        own_commit = commit.commit_ts if commit.changed else None
+        asserted = await self._calls.ask(CountAsserted(tuple(ids), own_commit))
+        commit_time = commit.committed_at if commit.changed else None
+        return counts + replace(asserted, commit_ts=own_commit, committed_at=commit_time)
 
     async def _refusals(self, batch: Batch) -> dict[int, Refusal]:
         """Return the errors of a refused batch, by the positions of their rows."""

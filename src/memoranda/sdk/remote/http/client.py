@@ -31,15 +31,18 @@ gateways wait, and than a search takes."""
 SILENCE_SECONDS = 4 * HEARTBEAT_SECONDS
 """Seconds without a byte of a stream, after which the connection counts as lost."""
 _CONNECT_SECONDS = 10.0
+"""Seconds in which a connection must be made."""
 _SEND_SECONDS = 60.0
 """Seconds in which the server must take something of a request."""
 _IDLE_SECONDS = 30.0
 """Seconds that an idle connection is kept: servers and gateways keep it longer."""
 _IDLE_CONNECTIONS = 16
+"""Connections that are kept while they are idle."""
 _KEEPALIVE_SECONDS = 20
 """Silence after which a connection is probed, so that one that the network has dropped is noticed
 while a call waits for its answer."""
 _PROBES, _PROBE_SECONDS = 3, 5
+"""Probes without an answer after which a connection is closed, and seconds between two."""
 _TLS = ssl.PROTOCOL_TLS_CLIENT
 _KEEPALIVE: Mapping[str, int] = {
     "TCP_KEEPIDLE": _KEEPALIVE_SECONDS,

@@ -29,6 +29,7 @@ from memoranda.wire.over_http import PROBLEM_MEDIA, SHUTTING_DOWN
 MAX_PROBLEM_BYTES = 1024 * 1024
 """Bytes of an error that are read."""
 _EXPLANATION_CHARACTERS = 200
+"""Characters of an answer that an error message quotes."""
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 _GATEWAY_STATUSES = frozenset((408, 425, 429, 502, 503, 504, 520, 521, 522, 523, 524, 530))
 """Statuses of a gateway whose server does not answer: the same request may succeed later."""

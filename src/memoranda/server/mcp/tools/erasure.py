@@ -11,6 +11,7 @@ from memoranda.server.mcp.tool import Answer, Arguments, tool
 from memoranda.server.mcp.tools.memories import missing_transcript
 
 _EXCERPT_CHARACTERS = 80
+"""Characters of a memory by which the user recognises what is to be erased."""
 
 
 class Forgotten(Answer, frozen=True, kw_only=True):

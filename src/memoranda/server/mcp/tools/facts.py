@@ -26,6 +26,7 @@ from memoranda.server.mcp.tool import Answer, Arguments, tool
 from memoranda.server.mcp.tools.memories import Limit, moment
 
 _MAX_FACTS = 200
+"""Facts of an answer: more take too much of a model's context."""
 KnownAt = Annotated[str | int, Meta(description="As known at this time or commit")]
 
 

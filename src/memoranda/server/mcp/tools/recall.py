@@ -19,6 +19,7 @@ from memoranda.server.mcp.tools.memories import moment
 _CANDIDATES = 50
 """Hits that are looked at; the budget decides how many are answered."""
 _BYTES_A_TOKEN = 4
+"""Bytes of one unit of the budget: about one token of a language model."""
 _MIN_BYTES = 100
 """What is shown of a text at the least."""
 _PARTS = {"text": "words", "vector": "meaning", "graph": "entity", "conversation": "conversation"}
