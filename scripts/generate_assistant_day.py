@@ -19,6 +19,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from scripts.generated_file import write_or_compare
+
 TARGET = Path(__file__).parents[1] / "docs" / "explanation" / "a-day-with-an-assistant.md"
 SERVE = "--serve"
 SECONDS = 120.0
@@ -208,14 +211,7 @@ def main() -> int:
     if sys.argv[1:2] == [SERVE]:
         serve(*sys.argv[2:5])
         return 0
-    generated = generate()
-    if "--check" not in sys.argv:
-        TARGET.write_text(generated, "utf-8")
-        return 0
-    if TARGET.exists() and TARGET.read_text("utf-8") == generated:
-        return 0
-    print(f"{TARGET.name} is not what the assistant does: run `make generate`")
-    return 1
+    return write_or_compare(TARGET, generate(), "the assistant")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import msgspec
 
 from memoranda.calls.call import Call, WriteCall, answer_type, call_name
 from memoranda.calls.registry import CALLS
+from scripts.generated_file import write_or_compare
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "calls.md"
 INTRODUCTION = """\
@@ -43,14 +46,7 @@ _OF_WRITES = ("txn_id", "signature")
 
 def main() -> int:
     """Write the page, or compare it."""
-    page = generate()
-    if "--check" not in sys.argv:
-        TARGET.write_text(page, "utf-8")
-        return 0
-    if TARGET.exists() and TARGET.read_text("utf-8") == page:
-        return 0
-    print(f"{TARGET.name} is out of date: run `make generate`")
-    return 1
+    return write_or_compare(TARGET, generate(), "the registry of calls")
 
 
 def generate() -> str:

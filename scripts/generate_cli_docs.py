@@ -10,11 +10,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import click
 
 from memoranda.cli.exit_codes import MEANINGS
 from memoranda.cli.main import cli
 from memoranda.cli.options import takes_target
+from scripts.generated_file import write_or_compare
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 INTRODUCTION = """\
@@ -46,15 +49,7 @@ Record = tuple[str, str]
 
 def main() -> int:
     """Write the file, or compare it."""
-    generated = generate()
-    if "--check" not in sys.argv:
-        TARGET.parent.mkdir(parents=True, exist_ok=True)
-        TARGET.write_text(generated, "utf-8")
-        return 0
-    if TARGET.exists() and TARGET.read_text("utf-8") == generated:
-        return 0
-    print(f"{TARGET.name} is not what the commands say: run `make generate`")
-    return 1
+    return write_or_compare(TARGET, generate(), "the command line")
 
 
 def generate() -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import click
 import msgspec
 
@@ -18,6 +20,7 @@ from memoranda.cli.configuration.option import SettingOption
 from memoranda.cli.configuration.schema import Configuration
 from memoranda.cli.configuration.settings import Setting, all_settings
 from memoranda.cli.main import cli
+from scripts.generated_file import write_or_compare
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"
 INTRODUCTION = """\
@@ -63,14 +66,7 @@ every = "7d"
 
 def main() -> int:
     """Write the file, or compare it."""
-    generated = generate()
-    if "--check" not in sys.argv:
-        TARGET.write_text(generated, "utf-8")
-        return 0
-    if TARGET.exists() and TARGET.read_text("utf-8") == generated:
-        return 0
-    print(f"{TARGET.name} is not what the schema says: run `make generate`")
-    return 1
+    return write_or_compare(TARGET, generate(), "the schema")
 
 
 def generate() -> str:

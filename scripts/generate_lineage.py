@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from scripts.generated_file import write_or_compare
 from tests.lineage import ai_memory_map, memoir_map, statehouse_map
 from tests.lineage.corrections import (
     AI_MEMORY_CORRECTIONS,
@@ -71,14 +72,7 @@ SYSTEMS = (
 
 def main() -> int:
     """Write the page, or compare it."""
-    generated = generate()
-    if "--check" not in sys.argv:
-        TARGET.write_text(generated, "utf-8")
-        return 0
-    if TARGET.read_text("utf-8") == generated:
-        return 0
-    print(f"{TARGET.name} is not what tests/lineage gives: run `make generate`")
-    return 1
+    return write_or_compare(TARGET, generate(), "tests/lineage")
 
 
 def generate() -> str:

@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from memoranda.server.mcp import prompts, resources
 from memoranda.server.mcp.catalog import TOOLS
 from memoranda.server.mcp.session import DEFAULT_AGENT, INLINE_BYTES
 from memoranda.server.mcp.tool import Tool
+from scripts.generated_file import write_or_compare
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "mcp.md"
 INTRODUCTION = f"""\
@@ -41,14 +44,7 @@ connection or of its token: no tool takes them.
 
 def main() -> int:
     """Write the page, or compare it."""
-    page = generate()
-    if "--check" not in sys.argv:
-        TARGET.write_text(page, "utf-8")
-        return 0
-    if TARGET.exists() and TARGET.read_text("utf-8") == page:
-        return 0
-    print(f"{TARGET.name} is out of date: run `make generate`")
-    return 1
+    return write_or_compare(TARGET, generate(), "the catalog of tools")
 
 
 def generate() -> str:

@@ -9,21 +9,17 @@ import json
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from memoranda.server.http.openapi import document
+from scripts.generated_file import write_or_compare
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference" / "openapi.json"
 
 
 def main() -> int:
     """Write the document, or compare it."""
-    text = generate()
-    if "--check" not in sys.argv:
-        TARGET.write_text(text, "utf-8")
-        return 0
-    if TARGET.exists() and TARGET.read_text("utf-8") == text:
-        return 0
-    print(f"{TARGET.name} is out of date: run `make generate`")
-    return 1
+    return write_or_compare(TARGET, generate(), "the registry of calls")
 
 
 def generate() -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memoranda.calls.call import VERBS, Call, call_name
+from memoranda.calls.call import VERBS, call_name
 from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.calls.key_writes import Write
 from memoranda.calls.log import Replay
@@ -27,14 +27,14 @@ from memoranda.wire.methods import METHODS, SERVICE, WRITE_OUTCOMES, WRITE_STREA
 from memoranda.wire.v1 import memoranda_pb2
 from tests.cores import core_of
 from tests.grant_answers import asked
+from tests.grant_checks import ONE_AGENT, assert_nothing_foreign, example, flat
 from tests.grant_copies import answered, linked, opened, whole
-from tests.grant_reads import CASES, NAMING_IDS
+from tests.grant_reads import CASES
 from tests.grant_servers import GrantServer
-from tests.grant_worlds import ELSEWHERE, FOREIGN, GRANTS, LINKS, MARK, World, comparable
+from tests.grant_worlds import GRANTS, World, comparable
 from tests.grant_writes import WRITE_CASES
 from tests.quick import only
 
-ONE_AGENT = "one agent in a namespace"
 RESTRICTED = {verb: Grant(verbs=frozenset(VERBS) - {verb}) for verb in VERBS}
 """Grants that cover everything, and lack one verb each."""
 READS = [call_name(method.kind) for method in METHODS.values() if not method.is_write]
@@ -71,39 +71,10 @@ def world(server: GrantServer) -> Iterator[World]:
         yield world
 
 
-def example(kind: type[Call[Any]], world: World) -> Call[Any]:
-    """Return a call of a kind: the first of its row, or one without arguments."""
-    name = call_name(kind)
-    row = CASES.get(name) or WRITE_CASES.get(name)
-    if row is None:
-        return kind(**dict.fromkeys(kind.__struct_fields__))
-    return row(world.ids)[0]
-
-
-def flat(call: Call[Any], answer: Any) -> Any:
-    """Return the items of pages: a server's pages need not be the handler's."""
-    if call.shape != "pages" or isinstance(answer, tuple):
-        return answer
-    return [item for page in answer for item in page]
-
-
 def test_every_method_of_the_service_is_asked() -> None:
     service = memoranda_pb2.DESCRIPTOR.services_by_name[SERVICE.rpartition(".")[2]]
     assert set(service.methods_by_name) == METHODS.keys() | OTHER_METHODS
     assert {*READS, *WRITES} <= CASES.keys() | WRITE_CASES.keys()
-
-
-def _assert_nothing_foreign(call: Call[Any], world: World, received: list[bytes]) -> None:
-    """Look through the bytes of an answer for what one agent's grant does not cover."""
-    said, name = repr(call), call_name(type(call))
-    grant, foreign = GRANTS[ONE_AGENT], (*FOREIGN, *LINKS)
-    words = {MARK, ELSEWHERE}
-    if name not in NAMING_IDS:
-        labels = [step.label for step in foreign if not step.is_covered(grant)]
-        words |= {world.ids.get(label, "") for label in labels}
-    for word in words - {""}:
-        if word not in said:
-            assert not any(word.encode() in data for data in received), (word, call)
 
 
 @pytest.mark.parametrize(("grant_name", "step"), RUNS)
@@ -117,7 +88,7 @@ def test_a_read_is_answered_as_by_its_handler(
     for call in row(world.ids)[::step]:
         answer = flat(call, asked(core, grant, call, reach))
         if grant_name == ONE_AGENT:
-            _assert_nothing_foreign(call, world, reach.received)
+            assert_nothing_foreign(call, world, reach.received)
         assert answer == flat(call, asked(core, grant, call)), call
 
 
@@ -134,7 +105,7 @@ def test_a_write_is_answered_as_by_its_handler(
         for number, call in [*enumerate(WRITE_CASES[name](served.ids))][::step]:
             answer = answered(served, grant, call, number, reach)
             if grant_name == ONE_AGENT:
-                _assert_nothing_foreign(call, served, reach.received)
+                assert_nothing_foreign(call, served, reach.received)
             assert answer == answered(other, grant, call, number), call
         assert log_of(served) == log_of(other)
 
@@ -163,7 +134,7 @@ def test_events_as_fields_show_what_stored_events_show(
     reach, call = server.reach("linked"), Replay(None, None)
     messages = reach.messages(server.secrets[GRANTS[grant_name]], call, stored=False)
     if grant_name == ONE_AGENT:
-        _assert_nothing_foreign(call, world, reach.received)
+        assert_nothing_foreign(call, world, reach.received)
     events = flat(call, reach.answer(GRANTS[grant_name], call))
     assert bool(events) == (grant_name != "nothing")
     assert [

@@ -24,15 +24,15 @@ from memoranda.server.http.routes import ROUTES, Route
 from memoranda.server.http.settings import HttpSettings
 from tests.cores import core_of
 from tests.grant_answers import InProcess
+from tests.grant_checks import ONE_AGENT, assert_nothing_foreign
 from tests.grant_copies import answered, linked, opened, whole
-from tests.grant_reads import CASES, NAMING_IDS
+from tests.grant_reads import CASES
 from tests.grant_servers import GrantServer
-from tests.grant_worlds import ELSEWHERE, FOREIGN, GRANTS, LINKS, MARK, StepIds, World
+from tests.grant_worlds import GRANTS, StepIds, World
 from tests.grant_writes import WRITE_CASES
 from tests.http_reach import OverHttp, json_of
 from tests.http_requests import request_of
 
-ONE_AGENT = "one agent in a namespace"
 RESTRICTED = {verb: Grant(verbs=frozenset(VERBS) - {verb}) for verb in VERBS}
 READS = sorted(name for name in CASES if CASES[name] is not None and CALLS[name].local_only is None)
 WRITES = sorted(WRITE_CASES)
@@ -105,19 +105,6 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
 """Arguments of calls that the matrix only sees refused."""
 
 
-def _assert_nothing_foreign(call: Call[Any], world: World, received: list[bytes]) -> None:
-    """Look through what came back for what one agent's grant does not cover."""
-    said, name = repr(call), call_name(type(call))
-    grant, foreign = GRANTS[ONE_AGENT], (*FOREIGN, *LINKS)
-    words = {MARK, ELSEWHERE}
-    if name not in NAMING_IDS:
-        labels = [step.label for step in foreign if not step.is_covered(grant)]
-        words |= {world.ids.get(label, "") for label in labels}
-    for word in words - {""}:
-        if word not in said:
-            assert not any(word.encode() in data for data in received), (word, call)
-
-
 @pytest.mark.parametrize(("grant_name", "step"), RUNS)
 @pytest.mark.parametrize("name", READS)
 def test_a_read_is_answered_as_by_its_handler(
@@ -136,7 +123,7 @@ def test_a_read_is_answered_as_by_its_handler(
             core.ids.begin(10_000)
             answer = reach.answer(grant, call)
         if grant_name == ONE_AGENT:
-            _assert_nothing_foreign(call, world, reach.received)
+            assert_nothing_foreign(call, world, reach.received)
         assert answer == expected, call
 
 
@@ -171,7 +158,7 @@ def test_a_write_is_answered_as_by_its_handler(
         for number, call in [*enumerate(WRITE_CASES[name](served.ids))][::step]:
             answer = answered(served, grant, call, number, _Raising(over))
             if grant_name == ONE_AGENT:
-                _assert_nothing_foreign(call, served, over.received)
+                assert_nothing_foreign(call, served, over.received)
             expected = answered(other, grant, call, number)
             assert _stripped(answer) == _stripped(_json(call, expected)), call
 

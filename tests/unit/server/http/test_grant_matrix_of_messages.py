@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memoranda.calls.call import VERBS, Call, call_name
+from memoranda.calls.call import VERBS, call_name
 from memoranda.calls.grant import EVERYTHING, Grant
 from memoranda.calls.key_writes import Write
 from memoranda.errors import InvalidInput, NotFound, PermissionDenied, Unauthenticated
@@ -26,14 +26,14 @@ from memoranda.wire.methods import METHODS, WRITE_OUTCOMES
 from memoranda.wire.over_http import WRITES as WRITE_METHOD
 from tests.cores import core_of
 from tests.grant_answers import asked
+from tests.grant_checks import ONE_AGENT, assert_nothing_foreign, example, flat
 from tests.grant_copies import answered, linked, opened, whole
-from tests.grant_reads import CASES, NAMING_IDS
+from tests.grant_reads import CASES
 from tests.grant_servers import GrantServer
-from tests.grant_worlds import ELSEWHERE, FOREIGN, GRANTS, LINKS, MARK, World
+from tests.grant_worlds import GRANTS, World
 from tests.grant_writes import WRITE_CASES
 from tests.http_reach import OverMessages, OverWriteBatches
 
-ONE_AGENT = "one agent in a namespace"
 RESTRICTED = {verb: Grant(verbs=frozenset(VERBS) - {verb}) for verb in VERBS}
 READS = [
     name
@@ -79,35 +79,6 @@ def reach(server: GrantServer) -> Iterator[OverMessages]:
         yield reach
 
 
-def example(kind: type[Call[Any]], world: World) -> Call[Any]:
-    """Return a call of a kind: the first of its row, or one without arguments."""
-    name = call_name(kind)
-    row = CASES.get(name) or WRITE_CASES.get(name)
-    if row is None:
-        return kind(**dict.fromkeys(kind.__struct_fields__))
-    return row(world.ids)[0]
-
-
-def flat(call: Call[Any], answer: Any) -> Any:
-    """Return the items of pages: a server's pages need not be the handler's."""
-    if call.shape != "pages" or isinstance(answer, tuple):
-        return answer
-    return [item for page in answer for item in page]
-
-
-def _assert_nothing_foreign(call: Call[Any], world: World, received: list[bytes]) -> None:
-    """Look through what came back for what one agent's grant does not cover."""
-    said, name = repr(call), call_name(type(call))
-    grant, foreign = GRANTS[ONE_AGENT], (*FOREIGN, *LINKS)
-    words = {MARK, ELSEWHERE}
-    if name not in NAMING_IDS:
-        labels = [step.label for step in foreign if not step.is_covered(grant)]
-        words |= {world.ids.get(label, "") for label in labels}
-    for word in words - {""}:
-        if word not in said:
-            assert not any(word.encode() in data for data in received), (word, call)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("grant_name", "step"), RUNS)
 def test_reads_are_answered_as_by_their_handlers(
@@ -119,7 +90,7 @@ def test_reads_are_answered_as_by_their_handlers(
     for call in calls:
         answer = flat(call, asked(core, grant, call, reach))
         if grant_name == ONE_AGENT:
-            _assert_nothing_foreign(call, world, reach.received)
+            assert_nothing_foreign(call, world, reach.received)
         assert answer == flat(call, asked(core, grant, call)), call
 
 
@@ -164,12 +135,12 @@ def test_another_store_looks_like_one_that_does_not_exist(
     server: GrantServer, world: World
 ) -> None:
     texts: dict[str, list[str]] = {"linked": [], "absent": []}
-    for store, said in texts.items():
+    for store, words in texts.items():
         with over(server, store) as reach:
             for method in METHODS.values():
                 with pytest.raises(NotFound) as refused:
                     reach.messages(server.secret_of_store, example(method.kind, world))
-                said.append(str(refused.value).replace("'absent'", "'linked'"))
+                words.append(str(refused.value).replace("'absent'", "'linked'"))
             batch = write_batch([(7, codec.request_of(Write("a", "n", "k", {})))], store=store)
             (data,) = reach.send_message(
                 WRITE_METHOD, server.secret_of_store, batch.SerializeToString()
