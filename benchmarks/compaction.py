@@ -156,5 +156,5 @@ def main(operations: int, batch: int) -> None:
 
 
 if __name__ == "__main__":
-    numbers = [int(each) for each in sys.argv[1:]]
+    numbers = [int(argument) for argument in sys.argv[1:]]
     main(*[*numbers, *(100_000, BATCH)[len(numbers) :]])

@@ -159,10 +159,12 @@ def _name(number: int) -> str:
     return f"conversation-{number}"
 
 
-def _score(number: int, asked: Asked, found: Sequence[str]) -> Score:
-    ranks = [rank for rank, place in enumerate(found, 1) if place in asked.evidence]
-    recall = {depth: sum(rank <= depth for rank in ranks) / len(asked.evidence) for depth in DEPTHS}
-    return Score(number, asked.category, recall, 1 / min(ranks) if ranks else 0.0)
+def _score(number: int, question: Asked, documents: Sequence[str]) -> Score:
+    ranks = [rank for rank, place in enumerate(documents, 1) if place in question.evidence]
+    recall = {
+        depth: sum(rank <= depth for rank in ranks) / len(question.evidence) for depth in DEPTHS
+    }
+    return Score(number, question.category, recall, 1 / min(ranks) if ranks else 0.0)
 
 
 def table(rows: dict[str, list[Score]], seconds: float) -> str:

@@ -121,13 +121,13 @@ def union_queries(path: Path, top: str) -> tuple[int, int]:
 
     The indexer reads in a thread of its own; its queries do not count.
     """
-    asked = 0
+    queries = 0
     plain = Connection.rows
     caller = threading.get_ident()
 
     def counting(self: Connection, query: str, /, **values: object) -> list[tuple[object, ...]]:
-        nonlocal asked
-        asked += threading.get_ident() == caller
+        nonlocal queries
+        queries += threading.get_ident() == caller
         return plain(self, query, **values)  # type: ignore[arg-type]
 
     with (
@@ -135,7 +135,7 @@ def union_queries(path: Path, top: str) -> tuple[int, int]:
         mock.patch.object(Connection, "rows", counting),
     ):
         assert len(store.bind(agent_id="a").replay_transcripts(top)) == TRANSCRIPTS
-    return asked, CHAIN + 3  # the chain, the fan, what lies below it; and all citations at once
+    return queries, CHAIN + 3  # the chain, the fan, what lies below it; and all citations at once
 
 
 def fill_list(path: Path) -> None:

@@ -48,13 +48,13 @@ def commits_with_words(folder: Path) -> tuple[float, float]:
     return sorted(turns, key=lambda rates: rates[0] / rates[1])[TURNS // 2]
 
 
-def _commit(path: Path, found: list[str]) -> float:
+def _commit(path: Path, times: list[str]) -> float:
     with memoranda.open(path) as store:
         agent = store.bind(agent_id="a")
         start = time.perf_counter()
-        for text in found:
+        for text in times:
             agent.remember(text)
-        return len(found) / (time.perf_counter() - start)
+        return len(times) / (time.perf_counter() - start)
 
 
 @contextmanager

@@ -185,10 +185,10 @@ def learn(planner: Store) -> None:
     )  # fmt: skip
     planner.assert_fact(subject="annie", relation="flies", object=Literal(False), source=words.id,
                         spans=[words.find("never fly")])  # fmt: skip
-    told = planner.assert_fact(subject="Bo", relation="knows", object="Ann")
+    resolution = planner.assert_fact(subject="Bo", relation="knows", object="Ann")
     planner.end_fact(subject="Ann", relation="lives in", at="2025-06-01T00:00:00Z")
     planner.end_fact(subject="Annie", relation="flies", source=words.id)
-    planner.retract_fact(assertion_id=told.assertion_id, reason="a mix-up")
+    planner.retract_fact(assertion_id=resolution.assertion_id, reason="a mix-up")
     planner.alias(entity="Ann", alias="Annie")
     planner.assert_fact(subject="Anne", relation="lives in", object="Paris")
     planner.merge_entities(source="Anne", into="Ann")

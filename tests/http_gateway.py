@@ -118,8 +118,8 @@ class Gateway:
             try:
                 connection.request("POST", path, body, headers)
                 response = connection.getresponse()
-                kept = {"content-type": response.headers["content-type"]}
-                return Answer(response.status, kept, response.read())
+                fields = {"content-type": response.headers["content-type"]}
+                return Answer(response.status, fields, response.read())
             finally:
                 connection.close()
 

@@ -46,8 +46,8 @@ async def call_every_tool(assistant: Assistant) -> set[str]:
     story = await tell_story(assistant)
     memory, conclusion = story["memory"]["id"], story["conclusion"]["id"]
 
-    found = await call("memory_recall", query="what does the user drink?")
-    assert f"memory:{memory}@1" in [hit["ref"] for hit in found["hits"]]
+    recalled = await call("memory_recall", query="what does the user drink?")
+    assert f"memory:{memory}@1" in [hit["ref"] for hit in recalled["hits"]]
     replayed = await call("memory_replay", memory_id=conclusion)
     (words,) = replayed["transcripts"]
     assert (words["excerpts"], words["hop"]) == (["I drink tea"], 1)

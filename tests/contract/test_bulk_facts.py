@@ -63,7 +63,7 @@ def test_nothing_is_no_commit(agent: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
         (person(0, confidence=2), "row 5, confidence: 2 is not"),
         (person(0, valid_to="2019-01-01T00:00:00Z"), "row 5, valid_to: "),
@@ -74,11 +74,11 @@ def test_nothing_is_no_commit(agent: Store) -> None:
         (person(0, source="no such memory"), "row 5: "),
     ],
 )
-def test_an_error_says_which_row_and_what_stays(agent: Store, bad: Any, said: str) -> None:
+def test_an_error_says_which_row_and_what_stays(agent: Store, bad: Any, message: str) -> None:
     rows = [person(1), person(2), person(3), person(4), bad, person(6)]
     with pytest.raises((InvalidInput, NotFound)) as caught:
         agent.assert_facts(rows, batch=3)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
     assert "(the 3 before row 4 are asserted)" in str(caught.value)
     assert subjects(agent) == ["p1", "p2", "p3"]
 

@@ -178,7 +178,7 @@ class TestGrounds:
         with agent.begin_transaction() as transaction:
             record = transaction.get_state(key="goal")
             memory_id = transaction.remember("staged")
-            said = transaction.store_transcript("Åse: hei")
+            transcript_id = transaction.store_transcript("Åse: hei")
             transaction.write(key="one", value={})
             staged = transaction.get_state(key="one")
             transaction.write(
@@ -186,18 +186,26 @@ class TestGrounds:
                 value={},
                 because=cast(
                     Any,
-                    [record, passage, staged, MemoryRef(memory_id), TranscriptRef(said, ((0, 4),))],
+                    [
+                        record,
+                        passage,
+                        staged,
+                        MemoryRef(memory_id),
+                        TranscriptRef(transcript_id, ((0, 4),)),
+                    ],
                 ),
             )
             with pytest.raises(InvalidInput) as error:
-                transaction.write(key="x", value={}, because=TranscriptRef(said, ((0, 1),)))
+                transaction.write(
+                    key="x", value={}, because=TranscriptRef(transcript_id, ((0, 1),))
+                )
             assert error.value.field == "because[0].spans"
         assert grounds(agent) == [
             KeyRef("goal", 1, *HERE),
             world.quotation,
             KeyRef("one", 1, *HERE),
             MemoryRef(memory_id, 1),
-            TranscriptRef(said, ((0, 4),)),
+            TranscriptRef(transcript_id, ((0, 4),)),
         ]
         assert quotations(agent.why("plan")) == [QUOTE, "Åse"]
 

@@ -69,8 +69,8 @@ class Failing:
 class Giving:
     """An extractor that gives what it was given, or something else each time."""
 
-    def __init__(self, *found: Extraction) -> None:
-        self.found = list(found)
+    def __init__(self, *extractions: Extraction) -> None:
+        self.found = list(extractions)
 
     def extract(self, messages: Sequence[Message], /, *, occurred_at: datetime) -> Extraction:
         return self.found.pop(0)
@@ -309,10 +309,10 @@ class TestChoosing:
         assert report.extraction is not None
         assert report.extraction.extractor == "rules/1"
 
-    @pytest.mark.parametrize("given", ["magic", 7, Absent(), Absent, Later(), "x#y"])
-    def test_what_is_no_extractor_is_refused(self, agent: Store, given: object) -> None:
+    @pytest.mark.parametrize("extractor", ["magic", 7, Absent(), Absent, Later(), "x#y"])
+    def test_what_is_no_extractor_is_refused(self, agent: Store, extractor: object) -> None:
         with pytest.raises(InvalidInput, match=r"^extractor: "):
-            agent.import_chat("Ann: I like tea.", extractor=given)  # type: ignore[arg-type]
+            agent.import_chat("Ann: I like tea.", extractor=extractor)  # type: ignore[arg-type]
 
 
 class TestFailing:

@@ -33,8 +33,8 @@ def reflect_on(store: Store, source: Memory, target: Memory) -> Link:
     return store.link(source=source.id, target=target.id, relation="reflects_on")
 
 
-def notices(store: Store, **asked: Any) -> list[Invalidation]:
-    return list(store.invalidations(**{"agent_id": ALL_AGENTS, "status": "all", **asked}))
+def notices(store: Store, **filters: Any) -> list[Invalidation]:
+    return list(store.invalidations(**{"agent_id": ALL_AGENTS, "status": "all", **filters}))
 
 
 def audited(store: Store) -> int:

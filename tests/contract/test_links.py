@@ -24,8 +24,8 @@ RELATIONS = ("related_to", "supersedes", "contradicts", "derived_from", "reflect
 ACYCLIC = ("reflects_on", "supersedes", "derived_from")
 
 
-def chain(store: Store, length: int, **said: Any) -> list[Memory]:
-    return [store.remember(f"m{number}", **said) for number in range(length)]
+def chain(store: Store, length: int, **fields: Any) -> list[Memory]:
+    return [store.remember(f"m{number}", **fields) for number in range(length)]
 
 
 def depth_of(store: Store, memory: Memory, **at: Any) -> int:

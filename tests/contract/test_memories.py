@@ -495,12 +495,12 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("field", "said"), BAD, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("field", "arguments"), BAD, ids=lambda value: str(value)[:40])
 def test_bad_input_is_named_and_nothing_is_written(
-    agent: Store, field: str, said: dict[str, Any]
+    agent: Store, field: str, arguments: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
-        agent.remember(**{"content": "x", **said})
+        agent.remember(**{"content": "x", **arguments})
     assert caught.value.field.startswith(field)
     assert list(agent.replay()) == []
 

@@ -38,10 +38,10 @@ def test_a_superseder_that_is_private_to_another_agent(store: Store) -> None:
 
 @pytest.mark.parametrize("value", VALUES)
 def test_metadata_matches_equal_json_only(agent: Store, value: Any) -> None:
-    for number, each in enumerate(VALUES):
-        agent.remember("m", title=str(number), metadata={"k": each, "n": number})
+    for number, item in enumerate(VALUES):
+        agent.remember("m", title=str(number), metadata={"k": item, "n": number})
     agent.remember("m", title="without")
-    matches = [str(n) for n, each in enumerate(VALUES) if repr(each) == repr(value)]
+    matches = [str(n) for n, item in enumerate(VALUES) if repr(item) == repr(value)]
     assert titles(agent, metadata={"k": value}) == matches
     assert titles(agent, metadata={"other": value}) == []
     assert titles(agent, metadata={"k": value, "n": -1}) == []

@@ -122,12 +122,12 @@ def test_limits_hold_for_what_is_kept(open_store: Opener) -> None:
     assert list(store.list_transcripts()) == []
 
 
-@pytest.mark.parametrize("given", [{"role": "u", "content": "x"}, [], [7], [("user", "hi")]])
-def test_what_are_no_messages(agent: Store, given: Any) -> None:
+@pytest.mark.parametrize("messages", [{"role": "u", "content": "x"}, [], [7], [("user", "hi")]])
+def test_what_are_no_messages(agent: Store, messages: Any) -> None:
     with pytest.raises(InvalidInput, match="text"):
-        agent.store_transcript(given)
+        agent.store_transcript(messages)
     with pytest.raises(InvalidInput, match="text"):
-        agent.import_chat(given)
+        agent.import_chat(messages)
 
 
 def test_an_import_keeps_messages_once(agent: Store) -> None:

@@ -26,7 +26,7 @@ def diary(owner: Store) -> Memory:
 
 
 @pytest.fixture
-def told(owner: Store, diary: Memory) -> str:
+def assertion_id(owner: Store, diary: Memory) -> str:
     """A private fact between public ones of the same timeline; its assertion's id."""
     owner.set_cardinality(relation="is", cardinality="single")
     owner.assert_fact(
@@ -84,7 +84,7 @@ READS: dict[str, Callable[[Store], Any]] = {
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("indexed", only(["waiting"], ["waiting", "indexed"]))
 def test_its_agent_sees_it_and_no_other_does(
-    owner: Store, other: Store, diary: Memory, told: str, read: str, indexed: str
+    owner: Store, other: Store, diary: Memory, assertion_id: str, read: str, indexed: str
 ) -> None:
     if indexed == "indexed":
         owner.reindex()
@@ -93,12 +93,12 @@ def test_its_agent_sees_it_and_no_other_does(
     output = repr(READS[read](other))
     assert not any(name in output for name in HIDDEN)
     assert diary.id not in output
-    assert told not in output
+    assert assertion_id not in output
     assert "Ann" in output or read == "why", "what is not private is there"
 
 
 def test_others_see_the_timeline_that_follows_without_it(
-    owner: Store, other: Store, told: str
+    owner: Store, other: Store, assertion_id: str
 ) -> None:
     mine = owner.timeline(subject="Ann", relation="is")
     theirs = other.timeline(agent_id="owner", subject="Ann", relation="is")
@@ -109,28 +109,32 @@ def test_others_see_the_timeline_that_follows_without_it(
     assert [(str(fact.object), fact.valid_to) for fact in theirs] == [("well", None)]
 
 
-def test_a_host_without_an_agent_sees_with_the_eyes_it_names(store: Store, told: str) -> None:
+def test_a_host_without_an_agent_sees_with_the_eyes_it_names(
+    store: Store, assertion_id: str
+) -> None:
     assert len(store.timeline(agent_id="owner", subject="Ann", relation="is")) == 2
 
 
 ACTS: dict[str, Callable[[Store, str], Any]] = {
-    "explain": lambda store, told: store.explain(told),
-    "why": lambda store, told: store.why(FactRef(told)),
-    "because": lambda store, told: store.write(key="k", value={}, because=[FactRef(told)]),
-    "forget": lambda store, told: store.forget(fact=told),
-    "neighbors": lambda store, told: store.neighbors("Secretia", agent_id="owner"),
+    "explain": lambda store, assertion_id: store.explain(assertion_id),
+    "why": lambda store, assertion_id: store.why(FactRef(assertion_id)),
+    "because": lambda store, assertion_id: store.write(
+        key="k", value={}, because=[FactRef(assertion_id)]
+    ),
+    "forget": lambda store, assertion_id: store.forget(fact=assertion_id),
+    "neighbors": lambda store, assertion_id: store.neighbors("Secretia", agent_id="owner"),
 }
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_no_other_can_act_on_it(owner: Store, other: Store, told: str, act: str) -> None:
+def test_no_other_can_act_on_it(owner: Store, other: Store, assertion_id: str, act: str) -> None:
     with pytest.raises(NotFound):
-        ACTS[act](other, told)
-    assert ACTS[act](owner, told)
+        ACTS[act](other, assertion_id)
+    assert ACTS[act](owner, assertion_id)
 
 
 def test_an_entity_of_which_only_private_things_are_said_is_not_known(
-    owner: Store, other: Store, told: str
+    owner: Store, other: Store, assertion_id: str
 ) -> None:
     assert owner.entity("Secretia") is not None
     assert other.entity("Secretia", agent_id="owner") is None
@@ -138,10 +142,10 @@ def test_an_entity_of_which_only_private_things_are_said_is_not_known(
     assert other.entity("Secretia", agent_id="owner") is not None
 
 
-def test_what_rests_on_it_does_not_say_so(owner: Store, other: Store, told: str) -> None:
-    owner.write(key="plan", value={"visit": True}, because=[FactRef(told)])
+def test_what_rests_on_it_does_not_say_so(owner: Store, other: Store, assertion_id: str) -> None:
+    owner.write(key="plan", value={"visit": True}, because=[FactRef(assertion_id)])
     tree = repr(other.why(KeyRef("plan", agent_id="owner", namespace="default")))
-    assert told not in tree
+    assert assertion_id not in tree
     assert "may not see" in tree
     assert "hospitalised" not in tree
 
@@ -186,22 +190,22 @@ def test_anything_can_be_said_privately(owner: Store, other: Store) -> None:
     assert [str(fact.object) for fact in other.facts(agent_id="owner")] == ["tea"]
 
 
-def test_taking_it_back_is_private_too(owner: Store, other: Store, told: str) -> None:
-    owner.retract_fact(assertion_id=told, reason="she is home")
+def test_taking_it_back_is_private_too(owner: Store, other: Store, assertion_id: str) -> None:
+    owner.retract_fact(assertion_id=assertion_id, reason="she is home")
     assert "she is home" in repr(list(owner.replay()))
     assert "she is home" not in repr(list(other.replay(agent_id="owner")))
-    assert told not in repr(list(other.replay(agent_id=ALL_AGENTS)))
+    assert assertion_id not in repr(list(other.replay(agent_id=ALL_AGENTS)))
 
 
 def test_who_writes_into_anothers_timeline_is_not_told_what_that_did_there(
-    owner: Store, other: Store, told: str
+    owner: Store, other: Store, assertion_id: str
 ) -> None:
     fact = other.assert_fact(agent_id="owner", subject="Ann", relation="is", object="home")
     assert fact.assertion_id is not None
     assert not any(name in repr(fact) for name in HIDDEN)
 
 
-def test_it_is_erased_with_its_memory(owner: Store, diary: Memory, told: str) -> None:
+def test_it_is_erased_with_its_memory(owner: Store, diary: Memory, assertion_id: str) -> None:
     owner.reindex()
     owner.forget(memory_id=diary.id, reason="asked to")
     assert [str(fact.object) for fact in owner.facts(subject="Ann")] == ["well", "tea"]
@@ -211,7 +215,7 @@ def test_it_is_erased_with_its_memory(owner: Store, diary: Memory, told: str) ->
 
 
 def test_it_stays_private_through_a_rebuild_and_a_compaction(
-    owner: Store, other: Store, told: str
+    owner: Store, other: Store, assertion_id: str
 ) -> None:
     assert owner.rebuild().identical
     owner.compact(before=owner.stats().commits, confirm=True)

@@ -121,7 +121,7 @@ class TestSpeakers:
 
     @pytest.mark.parametrize("kind", ["memory", "passage"])
     @pytest.mark.parametrize(
-        ("query", "said"),
+        ("query", "text"),
         [
             ("what did you suggest for the garden?", "bench"),
             ("what did the assistant recommend for the garden?", "bench"),
@@ -130,14 +130,14 @@ class TestSpeakers:
         ],
     )
     def test_what_one_side_of_a_chat_said(
-        self, agent: Store, kind: str, query: str, said: str
+        self, agent: Store, kind: str, query: str, text: str
     ) -> None:
         words = agent.store_transcript(self.CHAT)
         for message in self.CHAT if kind == "memory" else ():
             content = message["content"]
             agent.remember(content, transcript=words.id, spans=[words.find(content)])
         hits = agent.recall(query, kinds=[kind])
-        assert said in hits[0].text
+        assert text in hits[0].text
         assert hits[1].parts["speaker"] < 1
 
     def test_a_role_stays_one_under_a_name(self, agent: Store) -> None:

@@ -72,8 +72,8 @@ def test_the_same_holds_in_a_transaction_and_for_a_reflection(agent: Store) -> N
         tx.remember("one", title="t", **OTHERS)
         tx.remember("two", title="t", tags=[])
         tx.reflect("three", on=[source.id], title="t", confidence=1)
-    kept = {**OTHERS, "tags": (), "kind": "reflection", "confidence": 1.0}
-    assert fields_of(agent) == {"content": "three", **kept}
+    fields = {**OTHERS, "tags": (), "kind": "reflection", "confidence": 1.0}
+    assert fields_of(agent) == {"content": "three", **fields}
 
 
 def test_without_a_ttl_a_known_title_lasts_as_long_again(agent: Store, clock: FixedClock) -> None:

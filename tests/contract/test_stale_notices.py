@@ -422,7 +422,7 @@ class TestDecisions:
     ) -> None:
         assert notice.evidence is not None
         agent.write(key="k", value={"n": 2}, because=[notice.evidence])
-        assert [(each.dependent, each.status) for each in notices(agent)] == [
+        assert [(item.dependent, item.status) for item in notices(agent)] == [
             (key("k", 1), "resolved"),
             (key("k", 2), "open"),
         ]
@@ -444,7 +444,7 @@ class TestDecisions:
         assert len(notices(agent, status="open")) == 2
         agent.delete(key="k")
         agent.retract_fact(subject="x", relation="is", object="y")
-        assert [each.decision for each in notices(agent)] == ["retract", "retract"]
+        assert [item.decision for item in notices(agent)] == ["retract", "retract"]
 
 
 class TestSubscriptions:
@@ -546,4 +546,4 @@ def test_sweeping_does_not_repeat_a_notice(agent: Store, clock: FixedClock) -> N
     agent.sweep()
     agent.unlink(source=new.id, target=old.id, relation="supersedes")
     agent.supersede(old=old.id, new=new.id)
-    assert [each.id for each in notices(agent)] == [notice.id]
+    assert [notice_.id for notice_ in notices(agent)] == [notice.id]

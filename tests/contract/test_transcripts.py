@@ -29,8 +29,8 @@ WORDS = "naïve 😀 café — done"
 DAY = 24 * 3600
 
 
-def cite(store: Store, memory: Memory, text: str, **said: Any) -> Transcript:
-    transcript = store.store_transcript(text, **said)
+def cite(store: Store, memory: Memory, text: str, **fields: Any) -> Transcript:
+    transcript = store.store_transcript(text, **fields)
     store.link_transcript(memory_id=memory.id, transcript_id=transcript.id)
     return transcript
 

@@ -75,7 +75,7 @@ def by_the_log(store: Store) -> GraphOracle:
     return oracle
 
 
-def check(path: Path, told: dict[str, int]) -> int:
+def check(path: Path, acknowledged: dict[str, int]) -> int:
     """Check that all that was acknowledged is there, and what follows from it; return how much."""
     with memoranda.open(path) as store:
         agent = store.bind(agent_id="all")
@@ -90,7 +90,7 @@ def check(path: Path, told: dict[str, int]) -> int:
             for edge in oracle.timeline(SUBJECT, RELATION)
         ]
         there = {step.id: step.commit for step in oracle.steps if isinstance(step, Mark)}
-        assert there.items() >= told.items()
+        assert there.items() >= acknowledged.items()
         store.verify()
         assert store.rebuild().identical
         agent.assert_fact(subject=SUBJECT, relation=RELATION, object="last", valid_from=NOW)

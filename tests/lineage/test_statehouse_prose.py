@@ -20,9 +20,9 @@ from tests.cores import core_of
 from tests.lineage.corrections import corrected
 
 
-def replayed(client: Store, **asked: Any) -> list[str]:
+def replayed(client: Store, **bounds: Any) -> list[str]:
     """Return the keys of everything the agent did, in order."""
-    events = client.replay(agent_id="a1", **asked)
+    events = client.replay(agent_id="a1", **bounds)
     return [operation.key for event in events for operation in event.operations]
 
 

@@ -325,8 +325,8 @@ class GraphOracle:
         self.steps.append(step)
         self._position += 1
 
-    def _new_id(self, given: str | None) -> str:
-        return given or f"said-{len(self.steps) + 1}"
+    def _new_id(self, chosen_id: str | None) -> str:
+        return chosen_id or f"said-{len(self.steps) + 1}"
 
 
 def _single_valued(marks: list[Mark]) -> list[Edge]:
@@ -360,43 +360,43 @@ def _multi_valued(marks: list[Mark]) -> list[Edge]:
     return edges
 
 
-def _end_of(said: Assertion, marks: list[Mark]) -> datetime | None:
+def _end_of(assertion: Assertion, marks: list[Mark]) -> datetime | None:
     """Return where an assertion ends: with its own end, or with one of its object behind it."""
-    ends = [] if said.until is None else [said.until]
+    ends = [] if assertion.until is None else [assertion.until]
     for mark in marks:
         alone = isinstance(mark, End) and not mark.with_assertion
-        if alone and mark.object in (None, said.object) and mark.order > said.order:
+        if alone and mark.object in (None, assertion.object) and mark.order > assertion.order:
             ends.append(mark.instant)
     return min(ends, default=None)
 
 
-def _edge(told: list[Assertion], *, until: datetime | None) -> Edge:
-    first = told[0]
+def _edge(assertions: list[Assertion], *, until: datetime | None) -> Edge:
+    first = assertions[0]
     assert first.object is not None
-    by_commit = sorted(told, key=lambda mark: (mark.commit, mark.position))
+    by_commit = sorted(assertions, key=lambda mark: (mark.commit, mark.position))
     return Edge(
         subject=first.subject,
         relation=first.relation,
         object=first.object,
         valid_from=first.instant,
         valid_to=until,
-        confidence=max(mark.confidence for mark in told),
+        confidence=max(mark.confidence for mark in assertions),
         sources=tuple(mark.source for mark in by_commit),
         known_from=by_commit[0].commit,
         assertions=tuple(mark.id for mark in by_commit),
     )
 
 
-def _each_object_once(edges: list[Edge], said: dict[str, Assertion]) -> list[Edge]:
+def _each_object_once(edges: list[Edge], assertions: dict[str, Assertion]) -> list[Edge]:
     """Give each object's first edge what is said for any, and the last of their ends."""
     by_object: dict[Object, list[Edge]] = {}
     for edge in edges:
         by_object.setdefault(edge.object, []).append(edge)
-    return [_united(same, said) for same in by_object.values()]
+    return [_united(same, assertions) for same in by_object.values()]
 
 
-def _united(edges: list[Edge], said: dict[str, Assertion]) -> Edge:
-    reports = [said[id_] for edge in edges for id_ in edge.assertions]
+def _united(edges: list[Edge], assertions: dict[str, Assertion]) -> Edge:
+    reports = [assertions[id_] for edge in edges for id_ in edge.assertions]
     reports.sort(key=lambda mark: (mark.commit, mark.position))
     ends = [edge.valid_to for edge in edges if edge.valid_to is not None]
     return replace(

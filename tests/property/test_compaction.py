@@ -175,9 +175,9 @@ def seen_by(plain: Store, through: int, **who: Any) -> dict[str, Any]:
     return {entry.key: entry.value for entry in plain.scan_prefix(prefix="", at=through, **who)}
 
 
-def applied(known: dict[str, Any], store: Store, **asked: Any) -> dict[str, Any]:
-    values = dict(known)
-    for event in store.replay(kinds=["write", "delete"], **asked):
+def applied(state: dict[str, Any], store: Store, **bounds: Any) -> dict[str, Any]:
+    values = dict(state)
+    for event in store.replay(kinds=["write", "delete"], **bounds):
         for operation in event.operations:
             if operation.value is None:
                 values.pop(operation.key, None)

@@ -193,7 +193,7 @@ def opened(fact: Fact, confidence: float) -> Edge:
 
 def check_answers(taken: list[Act], *, single: bool) -> None:
     history = Histories(single=single)
-    given: list[tuple[Call, EdgeResolution]] = []
+    answers: list[tuple[Call, EdgeResolution]] = []
     for number, act in enumerate(taken):
         call = history.call(act)
         answer = history.ask(call, f"t{number}")
@@ -203,10 +203,10 @@ def check_answers(taken: list[Act], *, single: bool) -> None:
         bare = replace(answer, committed_at=None, outcome=None)
         assert bare == history.difference(answer.commit_ts, answer.assertion_id), call
         assert history.again(call, f"t{number}") == answer, call
-        given.append((call, answer))
+        answers.append((call, answer))
     history.store.alias(entity="Acme Ltd", alias="acme")
     history.store.alias(entity="Alice Lee", alias="alice")
-    for number, (call, answer) in enumerate(given):
+    for number, (call, answer) in enumerate(answers):
         assert history.again(call, f"t{number}") == answer, "as known before the names changed"
 
 
@@ -306,19 +306,19 @@ CASES: list[tuple[str, tuple[tuple[str, str, int], ...], tuple[str, str, int], T
 
 
 @pytest.mark.parametrize(
-    ("said", "last", "told"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
+    ("statements", "last", "resolver"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
 )
 def test_an_answer_tells(
-    said: tuple[tuple[str, str, int], ...], last: tuple[str, str, int], told: Told
+    statements: tuple[tuple[str, str, int], ...], last: tuple[str, str, int], resolver: Told
 ) -> None:
     history, answer = Histories(single=True), EdgeResolution(open=None)
-    for number, (name, object_, at) in enumerate((*said, last)):
+    for number, (name, object_, at) in enumerate((*statements, last)):
         call = history.call(Act(name, object_, at, False, 0))
         if name == "retract":
             call = ("retract_fact", {**ABOUT, "object": object_})
         answer = history.ask(call, f"t{number}")
         assert history.again(call, f"t{number}") == answer
-    assert Told.of(answer) == told
+    assert Told.of(answer) == resolver
 
 
 def test_an_answer_about_very_much_is_found_out() -> None:
@@ -332,11 +332,13 @@ def test_an_answer_about_very_much_is_found_out() -> None:
 
 @FEW
 @given(STATEMENTS)
-def test_a_resolver_on_the_store_says_what_the_store_does(said: list[tuple[str, int]]) -> None:
+def test_a_resolver_on_the_store_says_what_the_store_does(
+    statements: list[tuple[str, int]],
+) -> None:
     store = jobs()
     resolver = TemporalEdgeResolver(store, CardinalityPolicy.with_single_valued(["works at"]))
     for relation in ("works at", "knows"):
-        for object_, since in sorted(said, key=lambda item: item[1]):
+        for object_, since in sorted(statements, key=lambda item: item[1]):
             edge = Edge("alice", relation, object_, 0.5, day(since))
             foreseen = resolver.resolve(SCOPE, edge)
             answer = store.assert_fact(

@@ -130,22 +130,22 @@ class GraphMachine(RuleBasedStateMachine):
 
     # Saying
 
-    def foretell(self, taken: list[Deed], said: list[str]) -> tuple[GraphOracle, str]:
+    def foretell(self, deeds: list[Deed], staged_ids: list[str]) -> tuple[GraphOracle, str]:
         """Return the oracle after a transaction, and which error refuses it, if one does."""
-        if any(deed.name == "assert" and deed.length == 0 for deed in taken):
+        if any(deed.name == "assert" and deed.length == 0 for deed in deeds):
             return self.oracle, "InvalidInput"  # at once, whatever a commit would say
-        oracle, argument = copy(self.oracle), iter(said)
+        oracle, argument = copy(self.oracle), iter(staged_ids)
         oracle.steps = list(self.oracle.steps)
         oracle.begin()
         reference = list(self.said)
         try:
-            for deed in taken:
+            for deed in deeds:
                 reference.extend(self.tell(oracle, deed, reference, argument))
         except Refused as error:
             return self.oracle, str(error)
         return (oracle if len(oracle.steps) > len(self.oracle.steps) else self.oracle), ""
 
-    def tell(self, oracle: GraphOracle, deed: Deed, known: list[str], given: Any) -> list[str]:
+    def tell(self, oracle: GraphOracle, deed: Deed, known: list[str], answer: Any) -> list[str]:
         place = (deed.subject, deed.relation)
         if deed.name == "assert":
             begin, end = self.times(deed)
@@ -153,13 +153,13 @@ class GraphMachine(RuleBasedStateMachine):
             more: dict[str, Any] = {"confidence": deed.confidence, "source": source}
             return [
                 oracle.assert_fact(
-                    *place, deed.object, begin, valid_to=end, id_=next(given, None), **more
+                    *place, deed.object, begin, valid_to=end, id_=next(answer, None), **more
                 )
             ]
         if deed.name in ("end", "end all"):
             ended = deed.object if deed.name == "end" else None
             at = self.times(deed)[0]
-            id_ = next(given, None)
+            id_ = next(answer, None)
             return [oracle.end_fact(*place, ended, at, source=deed.source, id_=id_)]
         if deed.name == "retract":
             oracle.retract(known[deed.which % len(known)] if known else "never said")
@@ -241,11 +241,11 @@ class GraphMachine(RuleBasedStateMachine):
             ]
 
     def say_together(
-        self, taken: list[Deed], said: list[str], seen: list[list[Fact]], *, peeks: bool
+        self, deeds: list[Deed], staged_ids: list[str], seen: list[list[Fact]], *, peeks: bool
     ) -> None:
         with self.store.begin_transaction() as tx:
-            for deed in taken:
-                said.extend(self.perform(tx, deed, [*self.said, *said]))
+            for deed in deeds:
+                staged_ids.extend(self.perform(tx, deed, [*self.said, *staged_ids]))
             if peeks:
                 seen.extend(tx.timeline(subject=s, relation=r) for s, r in PLACES)
 

@@ -216,11 +216,11 @@ def test_what_remains_of_an_edge_carries_what_remains() -> None:
 
 def test_nothing_is_retracted_twice() -> None:
     jobs = Jobs()
-    said = jobs.say("acme", 1, until=3)
-    assert jobs.live_ids() == [said]
-    jobs.take_back(said)
+    assertion_id = jobs.say("acme", 1, until=3)
+    assert jobs.live_ids() == [assertion_id]
+    jobs.take_back(assertion_id)
     steps = list(jobs.steps)
-    jobs.take_back(said)
+    jobs.take_back(assertion_id)
     assert jobs.steps == steps
     with pytest.raises(Refused):
         jobs.retract("never said")
@@ -416,13 +416,13 @@ def test_subjects_and_relations_do_not_meet() -> None:
 
 # What makes a derived timeline worth having
 
-said = st.tuples(st.sampled_from(["acme", "globex", "initech"]), st.integers(1, 9))
+statements = st.tuples(st.sampled_from(["acme", "globex", "initech"]), st.integers(1, 9))
 
 
 @pytest.mark.parametrize("single", [True, False])
 @given(data=st.data())
 def test_the_order_of_arrival_does_not_matter(data: st.DataObject, *, single: bool) -> None:
-    facts = data.draw(st.lists(said, min_size=2, max_size=7, unique_by=lambda item: item[1]))
+    facts = data.draw(st.lists(statements, min_size=2, max_size=7, unique_by=lambda item: item[1]))
     timelines = []
     for order in (facts, data.draw(st.permutations(facts))):
         jobs = Jobs(single=single)
@@ -463,7 +463,7 @@ class Catalog:
             self.edges.append(edge)
 
 
-@given(st.lists(said, max_size=7, unique_by=lambda item: item[1]))
+@given(st.lists(statements, max_size=7, unique_by=lambda item: item[1]))
 def test_a_resolver_that_sees_what_is_current_agrees_while_time_goes_forward(
     facts: list[tuple[str, int]],
 ) -> None:

@@ -99,9 +99,9 @@ def seen(store: Store) -> list[Seen]:
     ]
 
 
-def say(store: Store, said: Sequence[Said]) -> None:
+def say(store: Store, statements: Sequence[Said]) -> None:
     with store.begin_transaction() as tx:
-        for item in said:
+        for item in statements:
             for relation in (SINGLE, MULTI):
                 item.say(tx, relation)
 
@@ -123,10 +123,10 @@ def stores(count: int) -> Iterator[list[Store]]:
         shutil.rmtree(folder)
 
 
-def arrive(said: Sequence[Said], random: Random, count: int) -> list[Seen]:
+def arrive(statements: Sequence[Said], random: Random, count: int) -> list[Seen]:
     """Say things in this order, cut at random, each piece to one of several stores on one file."""
     with stores(count) as opened:
-        remainder = list(said)
+        remainder = list(statements)
         while remainder:
             size = random.randint(1, 3)
             say(random.choice(opened), remainder[:size])
@@ -139,8 +139,8 @@ def arrive(said: Sequence[Said], random: Random, count: int) -> list[Seen]:
 
 @settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories(4), st.randoms(use_true_random=False))
-def test_every_order_of_a_few(said: list[Said], random: Random) -> None:
-    orders = list(permutations(said))
+def test_every_order_of_a_few(statements: list[Said], random: Random) -> None:
+    orders = list(permutations(statements))
     expected = arrive(orders[0], random, 1)
     for order in orders[1:]:
         assert arrive(order, random, 1) == expected, order
@@ -148,10 +148,10 @@ def test_every_order_of_a_few(said: list[Said], random: Random) -> None:
 
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories(14), st.randoms(use_true_random=False))
-def test_some_orders_of_many_said_to_several_stores(said: list[Said], random: Random) -> None:
-    expected = arrive(sorted(said, key=lambda item: item.day), random, 1)
+def test_some_orders_of_many_said_to_several_stores(statements: list[Said], random: Random) -> None:
+    expected = arrive(sorted(statements, key=lambda item: item.day), random, 1)
     for count in (1, 2, 3):
-        order = random.sample(said, len(said))
+        order = random.sample(statements, len(statements))
         assert arrive(order, random, count) == expected, order
 
 
@@ -185,10 +185,10 @@ def test_two_processes_say_it_by_halves(tmp_path: Path) -> None:
 
 
 def main() -> None:
-    """Say what is given, one after the other, in a process of one's own."""
-    path, given = sys.argv[1:]
+    """Assert the facts in the argument one after the other, in a separate process."""
+    path, facts = sys.argv[1:]
     with memoranda.open(path, durability="relaxed") as store:
-        for item in json.loads(given):
+        for item in json.loads(facts):
             say(store.bind(agent_id="a"), [Said(*item)])
 
 

@@ -145,10 +145,10 @@ def test_walks_are_those_of_the_plain_list(
         )
 
 
-def check_neighbors(store: Store, plain: Plain, source: str, hops: int, **asked: Any) -> None:
-    start = resolved(store, source, asked["known_at"])
+def check_neighbors(store: Store, plain: Plain, source: str, hops: int, **options: Any) -> None:
+    start = resolved(store, source, options["known_at"])
     assert start is not None
-    neighbors = store.neighbors(source, hops=hops, direction=plain.direction, **asked)
+    neighbors = store.neighbors(source, hops=hops, direction=plain.direction, **options)
     distances = plain.distances([start], hops)
     assert len(neighbors) == len(distances) - 1
     assert [item.hop for item in neighbors] == sorted(item.hop for item in neighbors)
@@ -162,12 +162,12 @@ def check_neighbors(store: Store, plain: Plain, source: str, hops: int, **asked:
 
 
 def check_path(
-    store: Store, plain: Plain, source: str, target: str, hops: int, **asked: Any
+    store: Store, plain: Plain, source: str, target: str, hops: int, **options: Any
 ) -> None:
-    first, last = (resolved(store, name, asked["known_at"]) for name in (source, target))
+    first, last = (resolved(store, name, options["known_at"]) for name in (source, target))
     assert first is not None
     assert last is not None
-    path_facts = store.path(source, target, max_hops=hops, direction=plain.direction, **asked)
+    path_facts = store.path(source, target, max_hops=hops, direction=plain.direction, **options)
     expected = plain.way(first, last, hops)
     assert (path_facts is None) == (expected is None)
     if path_facts is None or expected is None:
@@ -178,12 +178,12 @@ def check_path(
 
 
 def check_subgraph(
-    store: Store, plain: Plain, names: list[str], hops: int, asked: dict[str, Any]
+    store: Store, plain: Plain, names: list[str], hops: int, options: dict[str, Any]
 ) -> None:
     starts: list[Node] = [
-        name for item in names if (name := resolved(store, item, asked["known_at"])) is not None
+        name for item in names if (name := resolved(store, item, options["known_at"])) is not None
     ]
-    subgraph = store.subgraph(names, hops=hops, **asked)
+    subgraph = store.subgraph(names, hops=hops, **options)
     within = plain.distances(starts, hops)
     assert set(subgraph.entities) == {node for node in within if isinstance(node, str)}
     assert [plain.rank[name] for name in subgraph.entities] == sorted(

@@ -60,7 +60,7 @@ class Asked:
 
 @dataclass
 class Follower:
-    asked: Asked
+    selection: Asked
     subscription: Subscription
     expected: list[Event]
     """What it must get next, of what is committed so far."""
@@ -86,41 +86,41 @@ class SubscriptionMachine(StoreMachine):
         self.cursors: dict[str, int] = {}
         super().__init__()
 
-    @rule(asked=questions, after=st.one_of(st.none(), st.integers(0, 30)))
-    def follow(self, asked: Asked, after: int | None) -> None:
-        subscription = self.store.subscribe(**asked.arguments, after_commit=after, timeout=0)
-        self.add(asked, subscription, self.model.head if after is None else after)
+    @rule(selection=questions, after=st.one_of(st.none(), st.integers(0, 30)))
+    def follow(self, selection: Asked, after: int | None) -> None:
+        subscription = self.store.subscribe(**selection.arguments, after_commit=after, timeout=0)
+        self.add(selection, subscription, self.model.head if after is None else after)
 
-    @rule(asked=questions, last=st.integers(0, 12))
-    def follow_with_the_last(self, asked: Asked, last: int) -> None:
-        subscription = self.store.subscribe(**asked.arguments, last=last, timeout=0)
-        everything = asked.of(self.model, 0)
+    @rule(selection=questions, last=st.integers(0, 12))
+    def follow_with_the_last(self, selection: Asked, last: int) -> None:
+        subscription = self.store.subscribe(**selection.arguments, last=last, timeout=0)
+        everything = selection.of(self.model, 0)
         expected = everything[len(everything) - min(last, len(everything)) :]
-        self.followers.append(Follower(asked, subscription, expected, self.model.head))
+        self.followers.append(Follower(selection, subscription, expected, self.model.head))
 
-    @rule(asked=questions, name=st.sampled_from(CURSORS), after=st.integers(0, 5))
-    def follow_with_a_cursor(self, asked: Asked, name: str, after: int) -> None:
+    @rule(selection=questions, name=st.sampled_from(CURSORS), after=st.integers(0, 5))
+    def follow_with_a_cursor(self, selection: Asked, name: str, after: int) -> None:
         subscription = self.store.subscribe(
-            **asked.arguments, cursor=name, after_commit=after, timeout=0
+            **selection.arguments, cursor=name, after_commit=after, timeout=0
         )
         begin = self.cursors.get(name, after)
-        self.add(asked, subscription, begin)
+        self.add(selection, subscription, begin)
         self.followers[-1].cursor = name
         self.receive(len(self.followers) - 1, 0)
         self.cursors.setdefault(name, begin)
         assert self.store.cursors() == sorted(self.cursors.items())
 
-    def add(self, asked: Asked, subscription: Subscription, after: int) -> None:
+    def add(self, selection: Asked, subscription: Subscription, after: int) -> None:
         head = max(after, self.model.head)
-        expected = asked.of(self.model, after)
-        self.followers = [*self.followers[-3:], Follower(asked, subscription, expected, head)]
+        expected = selection.of(self.model, after)
+        self.followers = [*self.followers[-3:], Follower(selection, subscription, expected, head)]
 
     @precondition(lambda self: self.followers)
     @rule(which=any_number, most=st.sampled_from([0, 1, 2, 1000]))
     def receive(self, which: int, most: int) -> None:
         """Read a few events, or all there are; with none, only look."""
         follower = self.followers[which % len(self.followers)]
-        follower.expected += follower.asked.of(self.model, follower.head)
+        follower.expected += follower.selection.of(self.model, follower.head)
         follower.head = max(follower.head, self.model.head)
         result: list[ReplayEvent] = []
         while len(result) < max(most, 1):

@@ -113,9 +113,9 @@ class Made:
                 owner.update_memory(memory_id, ttl=1)
         self.clock.step(60)
 
-    def _keep(self, said: int | None) -> None:
+    def _keep(self, moment: int | None) -> None:
         now = self.clock.now()
-        occurred = None if said is None else now + said * 1_000_000
+        occurred = None if moment is None else now + moment * 1_000_000
         from memoranda.model.clock import to_datetime
 
         time = None if occurred is None else to_datetime(occurred)

@@ -144,8 +144,8 @@ class History:
                 yield "fact", row["id"], " ".join(words)
 
 
-def contents(found: list[ScoredDocument]) -> Counter[tuple[str, str]]:
-    return Counter((item.document.kind, item.document.source) for item in found)
+def contents(documents: list[ScoredDocument]) -> Counter[tuple[str, str]]:
+    return Counter((item.document.kind, item.document.source) for item in documents)
 
 
 def check(history: History, at: int | None) -> None:

@@ -57,7 +57,7 @@ def rename_log(path: Path) -> None:
 
 
 FORGERIES: dict[str, Callable[[Path], None]] = {
-    each.__name__: each for each in (cut_off, rewrite, leave_out, reorder, rename_log)
+    forgery.__name__: forgery for forgery in (cut_off, rewrite, leave_out, reorder, rename_log)
 }
 """What `verify` cannot find by itself, by name; each changes the store at a path."""
 

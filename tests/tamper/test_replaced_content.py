@@ -162,8 +162,8 @@ def whole(commit_ts: int, position: int, operation: AnyOperation) -> Redacted:
 
 
 PLACES = [*operations()]
-NAMES = [f"{type(each[2]).__name__}{'-because' * bool(getattr(each[2], 'because', ()))}"
-         for each in PLACES]  # fmt: skip
+NAMES = [f"{type(place[2]).__name__}{'-because' * bool(getattr(place[2], 'because', ()))}"
+         for place in PLACES]  # fmt: skip
 
 
 QUICK = ("Write", "Write-because", "Remember", "Assert")

@@ -229,20 +229,20 @@ class Fuzz:
             return random.choice(_PLAUSIBLE[name])
         return random.choice(_TIMES) if name.endswith(("_at", "_from", "_to")) else hostile(random)
 
-    def judge(self, name: str, given: Mapping[str, Any], error: BaseException) -> None:
+    def judge(self, name: str, arguments: Mapping[str, Any], error: BaseException) -> None:
         """Count an error that is ours; note any other as a defect."""
         self.refused += 1
         if isinstance(error, MemorandaError):
             str(error)
             return
-        if _is_provoked(error) and any(map(raises_itself, given.values())):
+        if _is_provoked(error) and any(map(raises_itself, arguments.values())):
             return
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = (name, type(error).__name__, f"{place.filename}:{place.lineno}")
         if where not in self.defects:
             reports = "".join(traceback.format_tb(error.__traceback__, limit=-6))
             kind = brief({type(error).__name__: error})
-            self.defects[where] = f"{name}({brief(given)})\n{reports[-3000:]}{kind}"
+            self.defects[where] = f"{name}({brief(arguments)})\n{reports[-3000:]}{kind}"
 
     def report(self) -> None:
         """Raise if any call raised what is not ours."""
@@ -297,10 +297,10 @@ def look_at(answer: Any) -> None:
         repr(answer)
 
 
-def brief(given: Mapping[str, Any]) -> str:
+def brief(arguments: Mapping[str, Any]) -> str:
     """Return arguments as text that cannot fail and is not long."""
     output = []
-    for name, value in given.items():
+    for name, value in arguments.items():
         try:
             text = repr(value)[:120]
         except Exception as error:  # noqa: BLE001 - hostile on purpose

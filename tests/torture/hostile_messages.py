@@ -22,13 +22,13 @@ _TYPES = (
 class Model:
     """Tells of itself what it was made with, or fails to."""
 
-    def __init__(self, told: Any) -> None:
-        self._told = told
+    def __init__(self, value: Any) -> None:
+        self._value = value
 
     def model_dump(self, **_: Any) -> Any:
-        if self._told is None:
+        if self._value is None:
             raise ValueError("cannot be told")
-        return self._told
+        return self._value
 
 
 class BadModel:

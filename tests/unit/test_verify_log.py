@@ -51,8 +51,8 @@ def note(size: int, *, data: bytes = DATA, signer: SeedSigner = OURS, origin: st
     return checkpoints.sign(Checkpoint(name, size, tree.root()), [signer])
 
 
-def check(data: bytes, *keys: memoranda_verify.Key, **asked: object) -> dict[str, object]:
-    return check_log(BytesIO(data), [*keys], **asked)  # type: ignore[arg-type]
+def check(data: bytes, *keys: memoranda_verify.Key, **options: object) -> dict[str, object]:
+    return check_log(BytesIO(data), [*keys], **options)  # type: ignore[arg-type]
 
 
 def with_notes(data: bytes, *notes: tuple[int, str]) -> bytes:

@@ -108,13 +108,13 @@ def given_to_bob(operations: list[AnyOperation]) -> list[AnyOperation]:
 
 CHANGES: dict[str, tuple[Change, int, str]] = {
     "another value": (at(BAD, with_operations(other_value)), BAD, "does not match its content"),
-    "one operation less": (at(BAD, with_operations(lambda each: each[:1])), BAD, "does not match"),
+    "one operation less": (at(BAD, with_operations(lambda ops: ops[:1])), BAD, "does not match"),
     "one operation twice": (
-        at(BAD, with_operations(lambda each: each[:1] * 2)),
+        at(BAD, with_operations(lambda ops: ops[:1] * 2)),
         BAD,
         "does not match",
     ),
-    "the other order": (at(BAD, with_operations(lambda each: each[::-1])), BAD, "does not match"),
+    "the other order": (at(BAD, with_operations(lambda ops: ops[::-1])), BAD, "does not match"),
     "another time": (at(BAD, later), BAD, "does not match"),
     "another txn_id": (at(BAD, with_envelope(txn_id="x")), BAD, "does not match"),
     "another request": (at(BAD, with_envelope(request_hash=b"x" * 32)), BAD, "does not match"),

@@ -34,7 +34,7 @@ def test_a_refusal_is_called_by_what_was_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "types"),
+    ("selection", "types"),
     [
         ("link.created", ["link.created"]),
         ("link.*", ["link.closed", "link.created", "link.cycle_refused"]),
@@ -43,8 +43,8 @@ def test_a_refusal_is_called_by_what_was_refused() -> None:
         ([], []),
     ],
 )
-def test_one_several_or_a_family(asked: object, types: list[str]) -> None:
-    assert sorted(check_event_types(asked) or ()) == types
+def test_one_several_or_a_family(selection: object, types: list[str]) -> None:
+    assert sorted(check_event_types(selection) or ()) == types
 
 
 def test_nothing_asked_means_every_type() -> None:

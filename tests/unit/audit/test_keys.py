@@ -34,7 +34,7 @@ def test_a_mangled_key_is_refused_wherever_it_is_mangled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "problem"),
     [
         ("PeterNeumann+cc469956+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TWBADKEY==", "base64"),
         ("PeterNeumann+173116ae+ZRpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW", "algorithm 65"),
@@ -57,8 +57,8 @@ def test_a_mangled_key_is_refused_wherever_it_is_mangled() -> None:
         ("+" + PETER, "not like"),
     ],
 )
-def test_what_is_not_a_key_is_refused_and_told_why(text: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_what_is_not_a_key_is_refused_and_told_why(text: str, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
         keys.parse(text)
 
 

@@ -112,11 +112,11 @@ def test_a_log_does_not_trust_a_key_of_small_order(signer: Signer) -> None:
         assert not keys.is_weak(signer.public.key)
 
 
-@pytest.mark.parametrize("given", [0, 1.5, True, "text", b"bytes", object()])
-def test_keys_are_a_list(given: object) -> None:
+@pytest.mark.parametrize("value", [0, 1.5, True, "text", b"bytes", object()])
+def test_keys_are_a_list(value: object) -> None:
     with memoranda.open(":memory:") as store, pytest.raises(InvalidInput, match="keys: "):
-        wrong(store, given)
+        wrong(store, value)
 
 
-def wrong(store: Store, given: object) -> None:
-    store.verify(keys=given)  # type: ignore[arg-type]
+def wrong(store: Store, value: object) -> None:
+    store.verify(keys=value)  # type: ignore[arg-type]

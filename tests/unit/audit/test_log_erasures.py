@@ -287,8 +287,8 @@ def test_a_page_is_of_one_moment(folder: Path, monkeypatch: pytest.MonkeyPatch) 
         store.write(agent_id="a", key="k", value={"n": 2})
         read = pages.page
 
-        def read_and_erase(*asked: Any, **bounds: Any) -> list[SealedEvent]:
-            result = read(*asked, **bounds)
+        def read_and_erase(*targets: Any, **bounds: Any) -> list[SealedEvent]:
+            result = read(*targets, **bounds)
             eraser = Eraser(path)
             eraser.erase((2, 0))
             eraser.close()

@@ -96,7 +96,7 @@ def test_no_byte_of_a_note_can_be_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "problem"),
     [
         ("", "blank line"),
         (TEXT, "blank line"),
@@ -130,8 +130,8 @@ def test_no_byte_of_a_note_can_be_changed() -> None:
         ("x" * signed_note.MAX_BYTES + MESSAGE, "over 1000000"),
     ],
 )  # fmt: skip
-def test_what_is_not_a_note_is_refused_and_told_why(message: str | bytes, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_what_is_not_a_note_is_refused_and_told_why(message: str | bytes, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
         signed_note.parse(message)
 
 

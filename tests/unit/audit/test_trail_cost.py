@@ -90,13 +90,15 @@ def test_an_agents_audit_reads_its_own_commits(
 
 
 @pytest.mark.parametrize("others", OTHERS)
-@pytest.mark.parametrize(("asked", "events"), [("link.cycle_refused", 1), ("log.epoch_begun", 1)])
+@pytest.mark.parametrize(
+    ("event_type", "events"), [("link.cycle_refused", 1), ("log.epoch_begun", 1)]
+)
 def test_what_the_engine_does_itself_is_found_at_once(
-    others: int, asked: str, events: int, monkeypatch: pytest.MonkeyPatch
+    others: int, event_type: str, events: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = filled(others)
     with counted(store, monkeypatch) as counts:
-        assert len(list(store.audit_events(event_type=asked))) == events
+        assert len(list(store.audit_events(event_type=event_type))) == events
     assert counts["events"] == events
 
 

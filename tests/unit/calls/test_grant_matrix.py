@@ -147,8 +147,8 @@ def test_what_is_covered_is_shown_as_without_a_grant(name: str) -> None:
     world, grant = without("one agent in a namespace"), GRANTS["one agent in a namespace"]
     calls = rows(name, world)
     for call in calls:
-        shown, as_embedded = (asked(world, authority, call) for authority in (grant, Grant("a")))
-        assert without_scores(shown) == without_scores(as_embedded), call
+        answer, as_embedded = (asked(world, authority, call) for authority in (grant, Grant("a")))
+        assert without_scores(answer) == without_scores(as_embedded), call
     assert any(asked(world, grant, call) for call in calls)
 
 

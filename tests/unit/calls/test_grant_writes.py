@@ -117,6 +117,6 @@ def test_nothing_foreign_shows_through_links(name: str, tmp_path: Path) -> None:
         for number, call in rows(name, world):
             answer = answered(world, ONE_AGENT, call, number)
             assert answer == answered(other, ONE_AGENT, call, number), call
-            said, text = repr(call), repr(answer)
+            call_text, text = repr(call), repr(answer)
             for secret in (MARK, ELSEWHERE, *(foreign - {""})):
-                assert secret not in text or secret in said, call
+                assert secret not in text or secret in call_text, call

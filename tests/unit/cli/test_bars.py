@@ -114,7 +114,7 @@ def test_the_axis_reaches_a_later_time_that_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "shown"),
+    ("length", "labels"),
     [
         (timedelta(microseconds=7), "21:14:00.000002"),
         (timedelta(milliseconds=90), "21:14:00.02"),
@@ -130,8 +130,8 @@ def test_the_axis_reaches_a_later_time_that_is_told() -> None:
         (timedelta(days=2_000_000), "3000"),
     ],
 )
-def test_dates_are_as_fine_as_the_span_asks_for(length: timedelta, shown: str) -> None:
-    assert shown in dates(length).split()
+def test_dates_are_as_fine_as_the_span_asks_for(length: timedelta, labels: str) -> None:
+    assert labels in dates(length).split()
 
 
 def test_the_day_stands_beside_times() -> None:

@@ -43,11 +43,11 @@ def test_flags_go_before_the_environment_and_that_before_the_file(cli: Cli, file
     cli("write", "k", "{}", "--namespace", "flag")
     places = [row["namespace"] for row in cli.rows("namespaces")]
     assert sorted(places) == ["file", "flag", "variable"]
-    shown = sources(cli)
-    assert shown["agent"] == ("of-file", f"{file}, line 1")
-    assert shown["namespace"] == ("variable", "MEMORANDA_NAMESPACE")
-    assert shown["db"] == (str(file.parent / "store.db"), f"{file}, line 3")
-    assert shown["embedder"] == ("auto", "default")
+    settings = sources(cli)
+    assert settings["agent"] == ("of-file", f"{file}, line 1")
+    assert settings["namespace"] == ("variable", "MEMORANDA_NAMESPACE")
+    assert settings["db"] == (str(file.parent / "store.db"), f"{file}, line 3")
+    assert settings["embedder"] == ("auto", "default")
 
 
 def test_a_file_can_be_named(cli: Cli, tmp_path: Path, file: Path) -> None:

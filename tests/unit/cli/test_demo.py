@@ -307,9 +307,9 @@ def test_on_a_terminal_it_pauses_between_its_acts(tmp_path: Path) -> None:
         terminal.press(b" ", CLEARED)
     assert terminal.end() == 0
     assert terminal.output.count(PROMPT) == len(ACTS) - 1
-    shown, _, commands = terminal.output.partition("What you saw")[2].partition("Try it yourself")
+    summary, _, commands = terminal.output.partition("What you saw")[2].partition("Try it yourself")
     for act in ACTS:
-        assert act.summary in shown
+        assert act.summary in summary
     assert commands.count("--db") == 3
 
 

@@ -99,7 +99,7 @@ def test_a_write_makes_no_folders_it_was_not_asked_for(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raised", "code", "told"),
+    ("raised", "code", "message"),
     [
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (BrokenPipeError(), 141, ""),
@@ -114,13 +114,13 @@ def test_what_goes_wrong_while_a_command_runs(
     monkeypatch: pytest.MonkeyPatch,
     raised: BaseException,
     code: int,
-    told: str | None,
+    message: str | None,
 ) -> None:
     def fail(_store: Store) -> None:
         raise raised
 
     monkeypatch.setattr(Store, "stats", fail)
-    assert filled.fails(code, "stats") == (told if told is not None else f"Error: {raised}\n")
+    assert filled.fails(code, "stats") == (message if message is not None else f"Error: {raised}\n")
 
 
 def test_an_interrupt_is_told_in_json_too(filled: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

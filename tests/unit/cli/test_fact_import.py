@@ -33,8 +33,8 @@ def imported(cli: Cli, path: object, *options: object) -> dict[str, Any]:
     return decoded_value
 
 
-def counts(found: dict[str, Any]) -> tuple[int, int, int, int]:
-    return found["imported"], found["unchanged"], found["retracted"], found["rejected"]
+def counts(report: dict[str, Any]) -> tuple[int, int, int, int]:
+    return report["imported"], report["unchanged"], report["retracted"], report["rejected"]
 
 
 def test_csv_is_imported(cli: Cli) -> None:
@@ -188,7 +188,7 @@ def test_good_files_leave_nothing_beside_them(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "problem"),
     [
         (b"", "is empty"),
         (b"\n", "is empty"),
@@ -202,10 +202,10 @@ def test_good_files_leave_nothing_beside_them(cli: Cli) -> None:
         (b"x" * 2**20, "longer than"),
     ],
 )
-def test_files_that_are_no_such_files_are_told(cli: Cli, text: bytes, said: str) -> None:
+def test_files_that_are_no_such_files_are_told(cli: Cli, text: bytes, problem: str) -> None:
     message = cli.fails(2, "fact", "import", written(cli, text))
     assert message.startswith("Error: FILE: ")
-    assert said in message
+    assert problem in message
     assert "people.csv" in message
 
 

@@ -29,9 +29,9 @@ def titles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for name in ("forget", "sweep"):
         original = getattr(Store, name)
 
-        def noted(self: Store, original: Any = original, **given: Any) -> Any:
+        def noted(self: Store, original: Any = original, **arguments: Any) -> Any:
             calls.append(under[-1] if under else "nothing")
-            return original(self, **given)
+            return original(self, **arguments)
 
         monkeypatch.setattr(Store, name, noted)
     return calls

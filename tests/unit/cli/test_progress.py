@@ -29,9 +29,9 @@ class Screen:
         progress.live.console = Console(file=self.written, force_terminal=True, width=80)
         return progress
 
-    def meter(self, *, shown: bool = True) -> Meter:
+    def meter(self, *, enabled: bool = True) -> Meter:
         return Meter(
-            "Verifying", enabled=shown, monotonic=self.clock.monotonic, display=self.display
+            "Verifying", enabled=enabled, monotonic=self.clock.monotonic, display=self.display
         )
 
 
@@ -90,7 +90,7 @@ def test_what_has_no_end_in_sight_is_counted() -> None:
 
 def test_where_nobody_looks_nothing_is_shown() -> None:
     screen = Screen()
-    with screen.meter(shown=False) as progress:
+    with screen.meter(enabled=False) as progress:
         screen.clock.advance(DELAY_SECONDS + 1)
         progress(1, 2)
     assert screen.opened == 0

@@ -91,7 +91,7 @@ def test_nothing_found_is_no_error(knowing: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "problem"),
     [
         (("recall", " "), "QUERY: is blank"),
         (("recall", "x", "--kind", "nonsense"), "--kind: 'nonsense' is not one of"),
@@ -99,10 +99,10 @@ def test_nothing_found_is_no_error(knowing: Cli) -> None:
         (("context", "x", "--budget", "3"), "--budget: 3 is not a number from 16"),
     ],
 )
-def test_what_is_wrong_is_named(knowing: Cli, arguments: tuple[str, ...], told: str) -> None:
+def test_what_is_wrong_is_named(knowing: Cli, arguments: tuple[str, ...], problem: str) -> None:
     done = knowing.run(*arguments)
     assert done.exit_code != 0
-    assert told in done.stderr
+    assert problem in done.stderr
 
 
 def test_that_there_are_no_vectors_is_said_once(

@@ -47,8 +47,8 @@ def says(content: object) -> Said:
     return Said(body={"choices": [{"message": {"role": "assistant", "content": text}}]})
 
 
-def in_turn(*said: Said | None) -> Answer:
-    remainder = list(said)
+def in_turn(*replies: Said | None) -> Answer:
+    remainder = list(replies)
     return lambda _: remainder.pop(0) if len(remainder) > 1 else remainder[0]
 
 
@@ -57,9 +57,9 @@ def ask(server: Server, text: str = CHAT, **options: Any) -> Extraction:
     return ChatExtractor(server.url, **options).extract(parse_messages(text), occurred_at=SAID)
 
 
-def quotes(found: Extraction, text: str = CHAT) -> list[str]:
-    spans = [span for memory in found.memories for span in memory.spans]
-    spans += [span for memory in found.facts for span in memory.spans]
+def quotes(extraction: Extraction, text: str = CHAT) -> list[str]:
+    spans = [span for memory in extraction.memories for span in memory.spans]
+    spans += [span for memory in extraction.facts for span in memory.spans]
     return [text.encode()[first:beyond].decode() for first, beyond in spans]
 
 
@@ -202,8 +202,8 @@ class TestWindows:
     TEXT = "\n".join(f"Ann: word{number:02} {'x' * 40}" for number in range(20))
 
     def test_long_conversations_come_in_windows(self) -> None:
-        def first_word(asked: Asked) -> Said:
-            parts = asked.body["messages"][1]["content"].split("Messages:\n")[1]
+        def first_word(request: Asked) -> Said:
+            parts = request.body["messages"][1]["content"].split("Messages:\n")[1]
             words = [json.loads(line)["text"].split()[0] for line in parts.splitlines()]
             items = [{"content": word, "quote": word, "message": 1} for word in words]
             return says({"memories": items})
@@ -213,7 +213,7 @@ class TestWindows:
         assert [memory.content for memory in result.memories] == [f"word{n:02}" for n in range(20)]
         assert quotes(result, self.TEXT) == [f"word{n:02}" for n in range(20)]
         assert len(server.asked) == 5
-        parts = [asked.body["messages"][1]["content"] for asked in server.asked]
+        parts = [request.body["messages"][1]["content"] for request in server.asked]
         assert "Context:" not in parts[0]
         begin = '{"at":"2024-05-20 10:00","speaker":"Ann","text":"word02'
         assert f"Context:\n{begin}" in parts[1]

@@ -81,8 +81,10 @@ def assertion(size: int) -> dict[str, tuple[str, datetime]]:
     }
 
 
-def cost(store: Store, relation: str, said: tuple[str, datetime], end: timedelta | None) -> Cost:
-    object_, since = said
+def cost(
+    store: Store, relation: str, statement: tuple[str, datetime], end: timedelta | None
+) -> Cost:
+    object_, since = statement
     with counted(store) as steps, store.begin_transaction() as tx:
         tx.assert_fact(
             subject="alice",

@@ -39,9 +39,9 @@ def test_a_fact_that_is_retracted_while_it_is_read_is_still_whole(
     text = store.assert_fact(subject="Alice", relation="works at", object="Acme")
     backed = as_of.with_assertions
 
-    def interrupted(reader: Reader, found: Sequence[Belief]) -> list[Belief]:
+    def interrupted(reader: Reader, beliefs: Sequence[Belief]) -> list[Belief]:
         store.retract_fact(assertion_id=text.assertion_id)
-        return backed(reader, found)
+        return backed(reader, beliefs)
 
     monkeypatch.setattr(as_of, "with_assertions", interrupted)
     (fact,) = read(store)

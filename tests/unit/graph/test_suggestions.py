@@ -153,7 +153,7 @@ class TestInAStore:
         assert len(store.suggest_merges()) == 1
 
     @pytest.mark.parametrize(
-        "asked",
+        "options",
         [
             {"score": 0},
             {"score": 85},
@@ -163,6 +163,6 @@ class TestInAStore:
             {"limit": 1.5},
         ],
     )
-    def test_what_cannot_be_taken_is_named(self, store: Store, asked: dict[str, Any]) -> None:
-        with pytest.raises(InvalidInput, match=next(iter(asked))):
-            store.suggest_merges(**asked)
+    def test_what_cannot_be_taken_is_named(self, store: Store, options: dict[str, Any]) -> None:
+        with pytest.raises(InvalidInput, match=next(iter(options))):
+            store.suggest_merges(**options)

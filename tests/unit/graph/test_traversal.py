@@ -40,18 +40,18 @@ def say(store: Store, *facts: str, since: int = 1) -> None:
             )
 
 
-def near(store: Store, entity: str, **asked: Any) -> list[tuple[str, int, str]]:
-    neighbors = store.neighbors(entity, **{"valid_at": day(9), **asked})
+def near(store: Store, entity: str, **options: Any) -> list[tuple[str, int, str]]:
+    neighbors = store.neighbors(entity, **{"valid_at": day(9), **options})
     return [(str(item.node), item.hop, str(item.via)) for item in neighbors]
 
 
-def way(store: Store, source: str, target: str, **asked: Any) -> list[str] | None:
-    path_facts = store.path(source, target, **{"valid_at": day(9), **asked})
+def way(store: Store, source: str, target: str, **options: Any) -> list[str] | None:
+    path_facts = store.path(source, target, **{"valid_at": day(9), **options})
     return None if path_facts is None else [str(fact) for fact in path_facts]
 
 
-def part(store: Store, *entities: str, **asked: Any) -> tuple[list[str], list[str]]:
-    subgraph = store.subgraph(entities, **{"valid_at": day(9), **asked})
+def part(store: Store, *entities: str, **options: Any) -> tuple[list[str], list[str]]:
+    subgraph = store.subgraph(entities, **{"valid_at": day(9), **options})
     return list(subgraph.entities), [str(fact) for fact in subgraph.facts]
 
 
@@ -207,7 +207,7 @@ class TestRefusals:
             store.neighbors("a", known_at=0)
 
     @pytest.mark.parametrize(
-        "asked",
+        "options",
         [
             {"hops": -1},
             {"hops": True},
@@ -220,10 +220,10 @@ class TestRefusals:
             {"known_at": -1},
         ],
     )
-    def test_what_cannot_be_taken_is_named(self, store: Store, asked: dict[str, Any]) -> None:
+    def test_what_cannot_be_taken_is_named(self, store: Store, options: dict[str, Any]) -> None:
         say(store, "a r b")
-        with pytest.raises(InvalidInput, match=next(iter(asked))):
-            store.neighbors("a", **asked)
+        with pytest.raises(InvalidInput, match=next(iter(options))):
+            store.neighbors("a", **options)
 
     def test_a_walk_too_far_is_refused_and_says_what_helps(self, store: Store) -> None:
         say(store, *(f"a r b{number}" for number in range(8)), "b7 r c", "b7 s d")

@@ -64,8 +64,8 @@ class Log:
         self.store = store
         self.engine = Watched(core_of(store).engine)
 
-    def feed(self, last: int | None = None, **asked: Any) -> Feed:
-        selection = Selection(**{"agent_id": "a", "namespace": "default", **asked})
+    def feed(self, last: int | None = None, **bounds: Any) -> Feed:
+        selection = Selection(**{"agent_id": "a", "namespace": "default", **bounds})
         start = Start(after_commit=0) if last is None else Start(last=last)
         return Feed(cast(Engine, self.engine), core_of(self.store).log_id, selection, start)
 
@@ -119,24 +119,24 @@ def test_what_is_not_asked_for_is_not_read_again(log: Log) -> None:
     assert log.cost(feed) < 10
 
 
-@pytest.mark.parametrize("asked", [{}, {"agent_id": ALL_AGENTS}, {"namespace": ALL_NAMESPACES}])
-def test_no_step_takes_long(log: Log, asked: dict[str, Any]) -> None:
-    feed = log.feed(prefix="nothing", **asked)
+@pytest.mark.parametrize("bounds", [{}, {"agent_id": ALL_AGENTS}, {"namespace": ALL_NAMESPACES}])
+def test_no_step_takes_long(log: Log, bounds: dict[str, Any]) -> None:
+    feed = log.feed(prefix="nothing", **bounds)
     steps = 0
     while not steps or not feed.caught_up:
         before = log.engine.rows_read
         assert feed.next_page() == []
         assert log.engine.rows_read - before <= pages.PAGE_ROWS + 5
         steps += 1
-    assert steps >= (3000 if asked.get("agent_id") else len(MINE)) / pages.PAGE_ROWS
+    assert steps >= (3000 if bounds.get("agent_id") else len(MINE)) / pages.PAGE_ROWS
 
 
-@pytest.mark.parametrize("asked", [{}, {"agent_id": ALL_AGENTS}, {"namespace": ALL_NAMESPACES}])
-def test_after_an_error_nothing_is_lost_or_given_twice(log: Log, asked: dict[str, Any]) -> None:
-    on = read_on(log.feed(**asked))
+@pytest.mark.parametrize("bounds", [{}, {"agent_id": ALL_AGENTS}, {"namespace": ALL_NAMESPACES}])
+def test_after_an_error_nothing_is_lost_or_given_twice(log: Log, bounds: dict[str, Any]) -> None:
+    on = read_on(log.feed(**bounds))
     assert len(on) in (100, 3000)
     for fails_in in range(16):
-        feed = log.feed(**asked)
+        feed = log.feed(**bounds)
         log.engine.fails_in = fails_in
         result: list[int] = []
         for _ in range(40):

@@ -64,8 +64,8 @@ def test_forgotten_content_and_what_a_compaction_dropped(tmp_path: Path) -> None
         assert not confirms(data, 4, index, value)
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_the_attacker_finds_what_is_there(tmp_path: Path, *, kept: bool) -> None:
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_the_attacker_finds_what_is_there(tmp_path: Path, *, is_stored: bool) -> None:
     """The same attack succeeds where the salt that others come from was left."""
     path = tmp_path / "store.db"
     with memoranda.open(path) as store:
@@ -77,8 +77,8 @@ def test_the_attacker_finds_what_is_there(tmp_path: Path, *, kept: bool) -> None
         ann.forget(memory_id=memory.id)
     value = msgspec.msgpack.encode(["the answer is yes", None, 0])
     assert value in before
-    data = rows(path) + (salt if kept else b"")
-    assert confirms(data, 4, 3, value) is kept
+    data = rows(path) + (salt if is_stored else b"")
+    assert confirms(data, 4, 3, value) is is_stored
     assert len(derive_salts(salt, _MOST_SLOTS)) == _MOST_SLOTS
 
 

@@ -143,8 +143,8 @@ def test_what_was_erased_is_decoded(
     assert "ReplayEvent" in kinds or (agent_id, change) == ("b", erase_an_agent)
     for event in events:
         if isinstance(event, StoredEvent):
-            shown = decode_stored(event, "")
-            assert all(part.type is not OperationType.ERASED for part in shown.operations)
+            part_of_event = decode_stored(event, "")
+            assert all(part.type is not OperationType.ERASED for part in part_of_event.operations)
 
 
 def test_signatures_are_shown(tmp_path: Path) -> None:

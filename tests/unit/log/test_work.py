@@ -137,8 +137,8 @@ def test_what_is_erased_while_it_is_read_is_not_shown() -> None:
 
 def test_a_replay_of_all_decodes_each_once(stores: tuple[Store, Store]) -> None:
     def read(store: Store, count: int) -> None:
-        shown = store.replay(namespace=ALL_NAMESPACES)
-        assert sum(len(event.operations) for event in shown) == 2 * count
+        events = store.replay(namespace=ALL_NAMESPACES)
+        assert sum(len(event.operations) for event in events) == 2 * count
 
     check(*work_of(stores, read))
 

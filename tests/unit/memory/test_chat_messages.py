@@ -284,7 +284,7 @@ class Broken:
 
 class TestObjects:
     @pytest.mark.parametrize(
-        ("given", "kept"),
+        ("message", "stored"),
         [
             (Model(role="user", content="hi"), {"role": "user", "content": "hi"}),
             (OldModel(), {"role": "user", "content": "hi"}),
@@ -297,15 +297,15 @@ class TestObjects:
             ),
         ],
     )
-    def test_objects_are_kept_as_their_json(self, given: object, kept: dict[str, Any]) -> None:
-        spoken = check_transcript([given], Limits())
-        assert decode(spoken.content) == [kept]
+    def test_objects_are_kept_as_their_json(self, message: object, stored: dict[str, Any]) -> None:
+        spoken = check_transcript([message], Limits())
+        assert decode(spoken.content) == [stored]
         assert spoken.text == b"user: hi"
 
-    @pytest.mark.parametrize("given", [object(), Broken(), Model, type])
-    def test_objects_that_are_no_message(self, given: object) -> None:
+    @pytest.mark.parametrize("message", [object(), Broken(), Model, type])
+    def test_objects_that_are_no_message(self, message: object) -> None:
         with pytest.raises(InvalidInput, match="message 1"):
-            check_transcript([given], Limits())
+            check_transcript([message], Limits())
 
 
 BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]

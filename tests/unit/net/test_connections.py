@@ -21,8 +21,8 @@ from tests.patience import HANG_SECONDS
 from tests.unit.net.answering import Asked, Said, answering, nobody
 
 
-def echo(asked: Asked) -> Said:
-    return Said(body={"path": asked.path, "body": asked.body})
+def echo(request: Asked) -> Said:
+    return Said(body={"path": request.path, "body": request.body})
 
 
 def test_several_calls_use_one_connection() -> None:

@@ -14,8 +14,8 @@ from tests.patience import HANG_SECONDS
 from tests.unit.net.answering import Asked, Said, answering, nobody
 
 
-def echo(asked: Asked) -> Said:
-    return Said(body={"path": asked.path, "body": asked.body})
+def echo(request: Asked) -> Said:
+    return Said(body={"path": request.path, "body": request.body})
 
 
 def in_turn(*answers: Said | None) -> tuple[list[Said | None], FixedClock]:
@@ -30,7 +30,7 @@ def test_json_goes_there_and_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "environment", "sent"),
+    ("key", "environment", "sent"),
     [
         ("own", {"MEMORANDA_API_KEY": "a"}, "Bearer own"),
         (None, {"MEMORANDA_API_KEY": "a", "OPENAI_API_KEY": "b"}, "Bearer a"),
@@ -39,10 +39,10 @@ def test_json_goes_there_and_back() -> None:
     ],
 )
 def test_the_key_is_the_one_given_else_the_environments(
-    given: str | None, environment: dict[str, str], sent: str | None
+    key: str | None, environment: dict[str, str], sent: str | None
 ) -> None:
     with answering(echo) as server:
-        Endpoint(server.url, api_key=given, environment=environment).post("x", {})
+        Endpoint(server.url, api_key=key, environment=environment).post("x", {})
     assert server.asked[0].headers.get("Authorization") == sent
 
 

@@ -29,9 +29,9 @@ def run(work: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(work, HANG_SECONDS))
 
 
-async def following(subscription: AsyncSubscription, found: list[int]) -> None:
+async def following(subscription: AsyncSubscription, commits: list[int]) -> None:
     async for event in subscription:
-        found.append(event.commit_ts)  # noqa: PERF401
+        commits.append(event.commit_ts)  # noqa: PERF401
 
 
 def test_cancelling_ends_it_at_once_and_it_can_go_on(

@@ -47,10 +47,10 @@ def findings(path: Path, *, quick: bool = False, deep: bool = False) -> dict[str
     return {finding.check: finding for finding in result}
 
 
-def troubles(found: dict[str, Finding]) -> dict[str, tuple[str, str | None]]:
+def troubles(findings: dict[str, Finding]) -> dict[str, tuple[str, str | None]]:
     return {
         name: (finding.status, finding.error)
-        for name, finding in found.items()
+        for name, finding in findings.items()
         if finding.status != "ok"
     }
 
@@ -177,7 +177,7 @@ def test_a_journal_past_its_bound(path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "problem"),
     [
         ("nfs4", "network file system (nfs4), where locks may not hold: opening"),
         ("fuse.sshfs", "network file system (fuse.sshfs)"),
@@ -186,13 +186,13 @@ def test_a_journal_past_its_bound(path: Path, monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_a_file_system_that_may_be_elsewhere(
-    path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, told: str
+    path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, problem: str
 ) -> None:
     monkeypatch.setattr(placement, "file_system", lambda *_: kind)
     monkeypatch.setattr(health, "file_system", lambda *_: kind)
     result = findings(path)
     assert troubles(result) == {"place": ("warning", None)}
-    assert told in result["place"].message
+    assert problem in result["place"].message
 
 
 @pytest.mark.parametrize(

@@ -97,9 +97,9 @@ class TestEmbedded:
         }
 
         assert len(store.recall("measles")) == 1
-        found = recorded.one()
-        assert found.name == "search_memory"
-        assert attributes(found)["gen_ai.memory.record.count"] == 1
+        span = recorded.one()
+        assert span.name == "search_memory"
+        assert attributes(span)["gen_ai.memory.record.count"] == 1
 
         store.update_memory(memory.id, content="Ann is well")
         updated = recorded.one()
@@ -165,9 +165,9 @@ class TestEmbedded:
         records = attributes(recorded.one())["gen_ai.memory.records"]
         assert json.loads(records) == [{"id": memory.id, "content": SECRET}]
         (hit,) = store.recall("measles")
-        found = attributes(recorded.one())
-        assert found["gen_ai.memory.query.text"] == "measles"
-        assert json.loads(found["gen_ai.memory.records"]) == [
+        values = attributes(recorded.one())
+        assert values["gen_ai.memory.query.text"] == "measles"
+        assert json.loads(values["gen_ai.memory.records"]) == [
             {"id": memory.id, "content": SECRET, "score": hit.score}
         ]
 
@@ -211,12 +211,12 @@ class TestServer:
             assert served.parent is not None
             assert served.parent.span_id == client.context.span_id
             assert trace_id(client) == trace_id(served)
-            told = attributes(client)
-            assert told["server.port"] == port
+            values = attributes(client)
+            assert values["server.port"] == port
             same = ("gen_ai.memory.store.id", "gen_ai.memory.record.count", "memoranda.call")
-            assert [told[key] for key in same] == [attributes(served)[key] for key in same]
+            assert [values[key] for key in same] == [attributes(served)[key] for key in same]
             if name == "create_memory":
-                assert told["gen_ai.memory.record.id"] == memory.id
+                assert values["gen_ai.memory.record.id"] == memory.id
                 assert event.trace_id == trace_id(client)
         assert not recorded.of_kind(SpanKind.INTERNAL)
 

@@ -49,10 +49,10 @@ def test_readers_that_share_one_get_each_event_once() -> None:
     subscription = store.subscribe(agent_id="a")
     item: list[list[int]] = [[] for _ in range(4)]
 
-    def take(found: list[int]) -> None:
-        found.extend(event.commit_ts for event in subscription)
+    def take(commits: list[int]) -> None:
+        commits.extend(event.commit_ts for event in subscription)
 
-    threads = [threading.Thread(target=take, args=(found,)) for found in item]
+    threads = [threading.Thread(target=take, args=(commits,)) for commits in item]
     for thread in threads:
         thread.start()
     for number in range(500):
@@ -61,7 +61,7 @@ def test_readers_that_share_one_get_each_event_once() -> None:
     subscription.close()
     for thread in threads:
         thread.join(HANG_SECONDS)
-    assert sorted(commit for found in item for commit in found) == [*range(1, 501)]
+    assert sorted(commit for commits in item for commit in commits) == [*range(1, 501)]
 
 
 def test_ctrl_c_ends_the_waiting_and_nothing_else(tmp_path: Path) -> None:

@@ -39,9 +39,9 @@ def nearest(
         return vectors.search(reader, visible, limit=most, as_of_commit=known, unindexed=unindexed)
 
 
-def sources(found: Sequence[ScoredDocument] | None) -> list[str]:
-    assert found is not None, "there are vectors"
-    return [item.document.source for item in found]
+def sources(documents: Sequence[ScoredDocument] | None) -> list[str]:
+    assert documents is not None, "there are vectors"
+    return [item.document.source for item in documents]
 
 
 def remember(store: Store, texts: Sequence[str]) -> list[str]:

@@ -98,12 +98,12 @@ def test_a_name_that_cannot_be_read_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "spec",
     ["http://host/v1", "http://#model", "", "/nowhere", Path("/nowhere"), 7, object(), Hashing("")],
 )
-def test_what_names_none_is_refused(given: Any) -> None:
+def test_what_names_none_is_refused(spec: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
-        resolve_embedder(given)
+        resolve_embedder(spec)
     assert caught.value.field in ("embedder", "embedder.name")
 
 

@@ -22,13 +22,13 @@ from tests.unit.search.stores import eventually, remember
 MODEL = Hashing(dimension=8)
 
 
-def speak(asked: Asked) -> Said:
-    assert asked.path == "/v1/embeddings"
+def speak(request: Asked) -> Said:
+    assert request.path == "/v1/embeddings"
     rows = [
         {"object": "embedding", "index": place, "embedding": MODEL.vector(text)}
-        for place, text in enumerate(asked.body["input"])
+        for place, text in enumerate(request.body["input"])
     ]
-    return Said(body={"object": "list", "data": rows[::-1], "model": asked.body["model"]})
+    return Said(body={"object": "list", "data": rows[::-1], "model": request.body["model"]})
 
 
 def endpoint(url: str) -> EmbeddingsEndpoint:

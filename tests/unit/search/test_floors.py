@@ -37,15 +37,15 @@ def store_with(embedder: Fixed) -> Store:
 
 
 @pytest.mark.parametrize(
-    ("embedder", "found"),
+    ("embedder", "count"),
     [(Fixed(0.1), 0), (Fixed(0.3), 1), (Lower(0.1), 1), (Lower(0.01), 0), (Fixed(-0.5), 0)],
 )
 @pytest.mark.parametrize("query", ['"a" NEAR(b', "invoices"])
-def test_what_only_a_vector_finds_has_to_be_near(embedder: Fixed, found: int, query: str) -> None:
+def test_what_only_a_vector_finds_has_to_be_near(embedder: Fixed, count: int, query: str) -> None:
     agent = store_with(embedder)
-    assert len(agent.recall(query)) == found
+    assert len(agent.recall(query)) == count
     agent.reindex()
-    assert len(agent.recall(query)) == found
+    assert len(agent.recall(query)) == count
 
 
 def test_whatever_else_finds_counts_its_vector_too() -> None:

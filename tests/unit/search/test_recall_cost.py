@@ -35,22 +35,22 @@ def agent() -> Store:
 
 def reads(agent: Store, k: int, query: str = "note on bees") -> int:
     """Return how many queries a search makes; threads behind the commits may make others."""
-    asked, here = 0, threading.get_ident()
+    queries, here = 0, threading.get_ident()
     plain = Connection.rows, Connection.row
 
     def rows(self: Connection, query: str, /, **values: object) -> list[tuple[object, ...]]:
-        nonlocal asked
-        asked += threading.get_ident() == here
+        nonlocal queries
+        queries += threading.get_ident() == here
         return plain[0](self, query, **values)  # type: ignore[arg-type]
 
     def row(self: Connection, query: str, /, **values: object) -> tuple[object, ...] | None:
-        nonlocal asked
-        asked += threading.get_ident() == here
+        nonlocal queries
+        queries += threading.get_ident() == here
         return plain[1](self, query, **values)
 
     with mock.patch.multiple(Connection, rows=rows, row=row):
         assert len(agent.recall(query, k=k)) == k
-    return asked
+    return queries
 
 
 def test_as_many_reads_for_many_hits_as_for_few(agent: Store) -> None:

@@ -24,7 +24,7 @@ LINES = [f"line {number} was said" for number in range(20)]
 
 
 @pytest.fixture
-def told() -> Iterator[Store]:
+def story() -> Iterator[Store]:
     """A store with texts that were changed, withdrawn, cited and forgotten."""
     with memoranda.open(":memory:", embedder=None) as opened:
         store = opened.bind(agent_id="ann")
@@ -70,9 +70,9 @@ def _passage(of: DerivedDocument) -> DocumentInfo:
     )
 
 
-def test_every_passage_says_what_it_was_derived_with(told: Store) -> None:
-    with core_of(told).engine.snapshot() as reader:
-        sources = Sources.of_commits(reader, range(1, told.stats().commits + 1))
+def test_every_passage_says_what_it_was_derived_with(story: Store) -> None:
+    with core_of(story).engine.snapshot() as reader:
+        sources = Sources.of_commits(reader, range(1, story.stats().commits + 1))
         cuttings = ChunkLoader(reader)
         passages = [*documents.derive_documents(cuttings, sources).all()]
         target = {passage.key: passage.load_text(cuttings) for passage in passages}
@@ -82,9 +82,9 @@ def test_every_passage_says_what_it_was_derived_with(told: Store) -> None:
 
 
 def test_nothing_is_derived_but_what_is_wanted(
-    told: Store, monkeypatch: pytest.MonkeyPatch
+    story: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passages = [passage for passage in derived(told) if passage.partition_key[2] != "fact"]
+    passages = [passage for passage in derived(story) if passage.partition_key[2] != "fact"]
 
     def fail(*_: object) -> None:
         raise AssertionError("not all of a source is wanted")
@@ -92,19 +92,19 @@ def test_nothing_is_derived_but_what_is_wanted(
     for name in ("_memory_documents", "_chunk_documents", "_MemoryHistory"):
         monkeypatch.setattr(documents, name, fail)
     for passage in passages:
-        assert [*read(told, [passage])] == [passage.key]
+        assert [*read(story, [passage])] == [passage.key]
 
 
-def test_what_is_gone_says_nothing(told: Store) -> None:
-    passages = derived(told)
+def test_what_is_gone_says_nothing(story: Store) -> None:
+    passages = derived(story)
     for memory_id in {
         passage.source for passage in passages if passage.partition_key[2] == "memory"
     }:
-        told.forget(memory_id=memory_id)
-    remainder = read(told, passages)
+        story.forget(memory_id=memory_id)
+    remainder = read(story, passages)
     assert {key[0] for key in remainder} == {"fact", "passage"}
     for transcript_id in {
         passage.source for passage in passages if passage.partition_key[2] == "passage"
     }:
-        told.forget(transcript_id=transcript_id)
-    assert {key[0] for key in read(told, passages)} == {"fact"}
+        story.forget(transcript_id=transcript_id)
+    assert {key[0] for key in read(story, passages)} == {"fact"}

@@ -121,9 +121,9 @@ def test_a_moved_store_is_the_same_store(catalog: DatabaseCatalog, urls: dict[st
         agent = store.bind(agent_id="a")
         after = store.verify(deep=True)
         assert (after.commits, after.head_hash) == (before.commits, before.head_hash)
-        found = agent.get_memory(title="cat")
-        assert found is not None
-        assert found.id == memory.id
+        cat = agent.get_memory(title="cat")
+        assert cat is not None
+        assert cat.id == memory.id
         assert [hit.text for hit in agent.recall("cat")]
         assert [event.commit_ts for event in agent.replay(after_commit=token)]
         assert agent.get_state(key="k") is None

@@ -127,8 +127,8 @@ def test_the_actor_is_the_agent_that_a_call_is_made_for(tmp_path: Path) -> None:
         await dispatcher.write(caller.acting("b"), "acme", write(1, "a"))
         await dispatcher.write(caller, "acme", write(2, "a"))
         _, page = await events_of(server, caller, Replay("a", None), 2)
-        shown = [decode_stored(event, "") for event in page.events if type(event) is StoredEvent]
-        assert [event.actor for event in shown] == ["b", "local"]
+        events = [decode_stored(event, "") for event in page.events if type(event) is StoredEvent]
+        assert [event.actor for event in events] == ["b", "local"]
         error = await refusal(dispatcher.ask(caller.acting("\0"), "acme", key()))
         assert isinstance(error, InvalidInput)
 

@@ -67,9 +67,9 @@ def name_of(server: ServerThread) -> str:
         socket.create_connection((host, int(port)), HANG_SECONDS) as plain,
         context.wrap_socket(plain) as secure,
     ):
-        shown = secure.getpeercert(binary_form=True)
-    assert shown is not None
-    name = x509.load_der_x509_certificate(shown).subject.rfc4514_string()
+        certificate = secure.getpeercert(binary_form=True)
+    assert certificate is not None
+    name = x509.load_der_x509_certificate(certificate).subject.rfc4514_string()
     return name.removeprefix("CN=")
 
 

@@ -267,7 +267,7 @@ def test_a_book_reads_only_what_is_new(book: TokenBook, monkeypatch: pytest.Monk
 def test_a_control_store_that_was_restored_is_read_anew(tmp_path: Path, clock: FixedClock) -> None:
     path, copy = tmp_path / "_control.db", tmp_path / "copy.db"
     with ControlStore(path, clock=clock) as control:
-        kept, _ = control.tokens.create(store=None)
+        secret, _ = control.tokens.create(store=None)
         with memoranda.open(path) as store:
             store.backup(copy)
         lost, _ = control.tokens.create(store=None)
@@ -285,7 +285,7 @@ def test_a_control_store_that_was_restored_is_read_anew(tmp_path: Path, clock: F
                 return read(*arguments)
 
             monkey._read = read_anew
-            assert book.authenticate(kept) == book.list()[0]
+            assert book.authenticate(secret) == book.list()[0]
             refusal(book, lost)
             assert sizes == [2], "meanwhile, callers still need a token"
 

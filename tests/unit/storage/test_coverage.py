@@ -108,7 +108,7 @@ def test_counts_are_of_covered_agents(store: Store) -> None:
         with store.begin_transaction() as transaction:  # as many as are counted at once
             for number in range(20):
                 transaction.write(agent_id=agent_id, namespace="team", key=f"k{number}", value={})
-    for coverage, shown in (
+    for coverage, rows in (
         (Coverage(frozenset("a"), frozenset(["team"])), ["a"]),
         (Coverage(None, frozenset(["team"])), ["a", "b"]),
         (Coverage(None, frozenset(["tea"])), []),
@@ -116,7 +116,7 @@ def test_counts_are_of_covered_agents(store: Store) -> None:
         with CoveredEngine(core_of(store).engine, coverage).reading() as reader:
             scopes = reader.rows("scopes_after", after=0)
             values = {"first_kind": FIRST_KIND, "public_only": 0}
-            assert shown == [
+            assert rows == [
                 agent_id
                 for scope_id, agent_id, _ in scopes
                 if reader.row("first_block_of_kinds", scope_id=scope_id, **values) is not None

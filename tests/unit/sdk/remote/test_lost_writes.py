@@ -116,8 +116,10 @@ def test_a_write_that_may_be_committed_is_not_tried_under_another_id(url: str) -
                 await store.write(agent_id="a", key="k", value={})
 
     with (
-        mock.patch.object(WriteSender, "write", lambda *given: busy.write(*given)),
-        mock.patch.object(AsyncWriteSender, "write", lambda *given: busy.write_async(*given)),
+        mock.patch.object(WriteSender, "write", lambda *arguments: busy.write(*arguments)),
+        mock.patch.object(
+            AsyncWriteSender, "write", lambda *arguments: busy.write_async(*arguments)
+        ),
         memoranda.open(url) as store,
     ):
         with pytest.raises(CommitUnknown) as unknown:

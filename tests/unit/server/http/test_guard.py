@@ -98,8 +98,8 @@ def test_a_session_stands_for_its_token(tmp_path: Path) -> None:
         client, _ = await session(served, agent="a")
         members(await client.get(KEY), 404, "NotFound")
         assert (await client.put(KEY, VALUE, **OWN)).status == 200
-        shown = (await client.get("/v1/session")).json
-        assert (shown["agent_id"], shown["asks_for_tokens"]) == ("a", True)
+        details = (await client.get("/v1/session")).json
+        assert (details["agent_id"], details["asks_for_tokens"]) == ("a", True)
         closed = await client.send("DELETE", "/v1/session", **OWN)
         assert closed.status == 204
         assert "Max-Age=0" in closed.headers["set-cookie"]
@@ -178,12 +178,12 @@ def test_sessions_end_in_time_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     assert book.secret(cookie) == "secret"
     clock.advance(sessions.IDLE_SECONDS)
     assert book.secret(cookie) is None
-    kept = book.open("secret", "t")
+    second_cookie = book.open("secret", "t")
     for _ in range(sessions.SESSION_SECONDS // 3600 - 1):
         clock.advance(3600)
-        assert book.secret(kept) == "secret"
+        assert book.secret(second_cookie) == "secret"
     clock.advance(3600)
-    assert book.secret(kept) is None
+    assert book.secret(second_cookie) is None
     monkeypatch.setattr(sessions, "MAX_SESSIONS_PER_TOKEN", 3)
     monkeypatch.setattr(sessions, "MAX_SESSIONS", 4)
     cookies = [book.open("s", "t") for _ in range(4)]
@@ -269,12 +269,12 @@ def test_a_link_on_another_page_may_be_followed(tmp_path: Path) -> None:
 def test_an_origin_can_be_allowed(tmp_path: Path) -> None:
     async def work(served: Served) -> None:
         allowed = {"origin": "https://app.example"}
-        asked = await served.client.send(
+        response = await served.client.send(
             "OPTIONS", KEY, **allowed, access_control_request_method="PUT"
         )
-        assert asked.status == 204
-        assert "PUT" in asked.headers["access-control-allow-methods"]
-        assert "idempotency-key" in asked.headers["access-control-allow-headers"]
+        assert response.status == 204
+        assert "PUT" in response.headers["access-control-allow-methods"]
+        assert "idempotency-key" in response.headers["access-control-allow-headers"]
         reply = await served.client.put(KEY, VALUE, **allowed)
         assert reply.headers["access-control-allow-origin"] == "https://app.example"
         assert "access-control-allow-credentials" not in reply.headers
