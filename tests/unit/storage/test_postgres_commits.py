@@ -10,13 +10,13 @@ from contextlib import closing
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import psycopg
 import pytest
 from psycopg import pq
 
-from memoranda import MemoryRef, Store, Transaction, VersionMismatch
+from memoranda import CommitUnknown, MemoryRef, Store, Transaction, VersionMismatch
 from memoranda.log.read.kind_counts import BLOCK_COMMITS
 from memoranda.sdk.local.calls import LocalCalls
 from memoranda.storage.postgres.commit_statement import group_rows
@@ -495,6 +495,61 @@ class TestLostConnections:
         _write(store)
         _write(store)
         assert [event.commit_ts for event in store.replay(agent_id="a")] == [1, 2, 3, 4, 5]
+        store.verify(deep=True)
+
+    def test_a_commit_that_was_lost_with_its_answer_is_written_again(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for _ in range(3):
+            _write(store)
+        writer = _engine(store)._writer
+        assert writer is not None
+
+        def lose_commit(*_: object) -> bool:
+            writer._draw_stamp()
+            writer.database.close()
+            raise psycopg.OperationalError("the connection was lost")
+
+        monkeypatch.setattr(
+            writer, "commit_at_once", lambda *arguments: _translated(lose_commit, *arguments)
+        )
+        _write(store)
+        _write(store)
+        assert [event.commit_ts for event in store.replay(agent_id="a")] == [1, 2, 3, 4, 5]
+        store.verify(deep=True)
+
+    @pytest.mark.parametrize("is_written", [False, True])
+    def test_a_lost_commit_behind_which_others_wrote_is_looked_up(
+        self, url: str, store: Store, monkeypatch: pytest.MonkeyPatch, *, is_written: bool
+    ) -> None:
+        """The stamp is that of another writer: only the log tells, by the txn_id."""
+        for _ in range(3):
+            _write(store)
+        writer = _engine(store)._writer
+        assert writer is not None
+        commit = writer.commit_at_once
+
+        def lose_answer(*arguments: object) -> bool:
+            if is_written:
+                commit(*arguments)  # type: ignore[arg-type]
+            else:
+                writer._draw_stamp()
+            with closing(open_postgres(url)) as other:
+                other.write(agent_id="b", key="k", value={})
+            writer.database.close()
+            raise psycopg.OperationalError("the connection was lost")
+
+        monkeypatch.setattr(
+            writer, "commit_at_once", lambda *arguments: _translated(lose_answer, *arguments)
+        )
+        values: dict[str, Any] = {"agent_id": "a", "key": "k", "value": {"n": 2}, "txn_id": "t"}
+        with pytest.raises(CommitUnknown) as caught:
+            store.write(**values)
+        assert caught.value.txn_id == "t"
+        assert store.write(**values).commit_ts == (4 if is_written else 5)
+        assert store.write(**values).commit_ts == (4 if is_written else 5), "once"
+        history = [event.commit_ts for event in store.replay(agent_id="a")]
+        assert history == [1, 2, 3, 4 if is_written else 5]
         store.verify(deep=True)
 
     def test_what_a_failed_transaction_skipped_is_not_taken_for_prepared(

@@ -249,6 +249,24 @@ def test_a_lost_acknowledged_commit_is_said(url: str, store: Store) -> None:
         store.write(key="k", value={"n": 3})
 
 
+def test_an_acknowledged_commit_that_another_one_replaced_is_said(url: str, store: Store) -> None:
+    """As after a failover to a copy without it, on which others have gone on."""
+    store.write(key="k", value={"n": 1})
+    lost = store.write(key="k", value={"n": 2}).commit_ts
+    with psycopg.connect(database_url(), autocommit=True) as database:
+        database.execute(
+            "WITH own AS (UPDATE memoranda.head SET stamp = stamp # 1 WHERE store_id = "
+            "(SELECT store_id FROM memoranda.store WHERE name = %s) RETURNING store_id) "
+            "UPDATE memoranda.event SET hash = SHA256(hash) WHERE commit_ts = %s "
+            "AND store_id = (SELECT store_id FROM own)",
+            (parse_database_url("url", url).store, lost),
+        )
+    with pytest.raises(LogForked, match=f"commit {lost} was acknowledged"):
+        store.write(key="k", value={"n": 3})
+    with pytest.raises(LogForked, match="open the store again"):
+        store.remember("nothing is written any more")
+
+
 def test_the_longest_title_is_found(store: Store) -> None:
     """It has more bytes than an index of PostgreSQL takes."""
     title = "".join(chr(0x10000 + number * 37) for number in range(512))

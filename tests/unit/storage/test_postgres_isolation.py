@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,9 @@ from msgspec.structs import replace
 from psycopg import sql
 
 from memoranda import Store
+from memoranda.calls.call import call_name
+from memoranda.calls.registry import HANDLERS, WRITES
+from memoranda.model.refs import KeyRef, MemoryRef
 from memoranda.server.database_catalog import DatabaseCatalog
 from memoranda.storage.postgres.catalog import StoreCatalog
 from memoranda.storage.postgres.database_url import parse_database_url
@@ -25,6 +28,7 @@ from tests.postgres_server import (
     new_store_url,
     open_postgres,
 )
+from tests.property import test_hostile_calls
 
 pytestmark = pytest.mark.slow
 
@@ -211,3 +215,50 @@ def test_every_text_is_a_value(urls: tuple[str, str], tmp_path: Path, text: str)
         assert [*elsewhere.list_keys(prefix=text)] == [text]
         store.verify(deep=True)
     assert rows_of(urls[1]) == bystander
+
+
+INJECTED: tuple[Any, ...] = (
+    *HOSTILE,
+    *(KeyRef(text) for text in HOSTILE),
+    *(MemoryRef(text) for text in HOSTILE),
+    *((text,) for text in HOSTILE),
+    *({text: text} for text in HOSTILE),
+    None,
+)
+"""What is given for every argument of a call in turn, of whatever type it should be."""
+ROUNDS = 12
+
+
+@pytest.fixture(scope="module")
+def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, str]]:
+    """A store to attack, whose name is an attack too, and the URL of the one beside it."""
+    folder = tmp_path_factory.mktemp("neighbours")
+    urls = (
+        new_store_url(folder / "one", name=f"attacked {HOSTILE[0]}"),
+        new_store_url(folder / "two"),
+    )
+    for url in urls:
+        with open_postgres(url) as store:
+            fill(store)
+    with open_postgres(urls[0]) as store:
+        yield store, urls[1]
+        assert store.verify(deep=True).commits == store.stats().commits
+        (row,) = store.sql("SELECT COUNT(*) AS events FROM events")
+        assert row["events"] == store.stats().commits
+
+
+@pytest.mark.parametrize("kind", [*HANDLERS, *WRITES], ids=call_name)
+def test_every_argument_of_every_call_is_a_value(
+    neighbours: tuple[Store, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any
+) -> None:
+    """The arguments that are not attacked are harmless ones, so that queries are reached."""
+    attacked, bystander = neighbours
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(test_hostile_calls, "HOSTILE", INJECTED)
+    monkeypatch.setattr(test_hostile_calls, "ROUNDS", ROUNDS)
+    before = rows_of(bystander)
+    if kind in WRITES:
+        test_hostile_calls.test_hostile_writes(attacked, kind, 0)
+    else:
+        test_hostile_calls.test_hostile_arguments(attacked, kind, 0)
+    assert rows_of(bystander) == before

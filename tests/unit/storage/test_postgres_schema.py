@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from contextlib import closing
 from importlib.resources import files
@@ -188,3 +189,41 @@ def test_every_text_is_compared_by_its_bytes(url: str, database: str) -> None:
         for key in reversed(keys):
             agent.write(key=key, value={})
         assert [*agent.list_keys()] == keys
+
+
+OPTIONAL = re.compile(
+    r"\b(SEQUENCE|(?:BIG|SMALL)?SERIAL|IDENTITY|TRIGGER|FUNCTION|PROCEDURE|LANGUAGE|DO \$|"
+    r"REFERENCES|FOREIGN|PARTITION|EXTENSION|INHERITS|NEXTVAL|ADVISORY_XACT_LOCK)\b",
+    re.IGNORECASE,
+)
+"""What CockroachDB, YugabyteDB or Aurora DSQL lack, or have only as an option."""
+
+
+def test_the_tables_need_nothing_that_distributed_databases_lack() -> None:
+    assert OPTIONAL.findall("CREATE TABLE t (id BIGSERIAL REFERENCES other)")
+    folder = files("memoranda.storage.postgres")
+    scripts = [folder / "schema.sql", folder / "commit_statement.sql"]
+    migrations = folder / "migrations"
+    scripts += [*migrations.iterdir()] if migrations.is_dir() else []
+    for script in scripts:
+        text = re.sub(r"--.*", "", script.read_text("utf-8"))
+        assert OPTIONAL.findall(text) == [], script.name
+
+
+def test_the_database_has_tables_and_indexes_only(url: str, database: str) -> None:
+    """Whatever defined it: no sequence, trigger, function or key of another table is there."""
+    assert url
+    own = "(SELECT oid FROM pg_namespace WHERE nspname = 'memoranda')"
+    kinds = execute(database, f"SELECT DISTINCT relkind FROM pg_class WHERE relnamespace = {own}")
+    assert {kind for (kind,) in kinds} <= {"r", "i"}
+    assert execute(database, f"SELECT proname FROM pg_proc WHERE pronamespace = {own}") == []
+    assert (
+        execute(
+            database,
+            "SELECT conname FROM pg_constraint "
+            f"WHERE connamespace = {own} AND contype NOT IN ('p', 'u', 'c', 'n')",
+        )
+        == []
+    )
+    triggers = "SELECT tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid "
+    assert execute(database, f"{triggers} WHERE relnamespace = {own}") == []
