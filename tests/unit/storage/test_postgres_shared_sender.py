@@ -14,10 +14,12 @@ import pytest
 from psycopg import pq
 
 from memoranda import Store
+from memoranda.errors import Unavailable
 from memoranda.sdk.local.calls import LocalCalls
+from memoranda.storage.postgres import shared_sender
 from memoranda.storage.postgres.engine import PostgresEngine
 from memoranda.storage.postgres.shared_sender import SharedSender
-from tests.patience import wait_until
+from tests.patience import HANG_SECONDS, wait_until
 from tests.postgres_server import database_url, new_store_url, open_postgres
 
 STORES = 6
@@ -169,6 +171,65 @@ def test_a_lost_connection_loses_and_doubles_nothing(stores: list[Store]) -> Non
     for store in stores:
         assert _commits(store) == [*range(1, 23)]
         store.verify(deep=True)
+
+
+@pytest.mark.parametrize("step", ["_take_batch", "link_waiters", "_send"])
+def test_an_interrupt_of_the_leader_keeps_nobody_waiting(
+    stores: list[Store], monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Whatever it has done by then: the others' commits are sent, or found out."""
+    sender = _sender(stores[0])
+    target: Any = shared_sender if step == "link_waiters" else sender
+    own = getattr(target, step)
+
+    def interrupt(*arguments: object) -> object:
+        result = own(*arguments)
+        if sender._last_size > 1:  # others are in the batch
+            monkeypatch.setattr(target, step, own)
+            raise KeyboardInterrupt
+        return result
+
+    def write(store: Store) -> bool:
+        try:
+            _write(store)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    with ThreadPoolExecutor(STORES) as threads:
+        with _no_event_can_be_added():
+            first = threads.submit(_write, stores[0])
+            wait_until(lambda: sender._leader is not None and not sender._queue)
+            monkeypatch.setattr(target, step, interrupt)
+            futures = [threads.submit(write, store) for store in stores[1:]]
+            wait_until(lambda: len(sender._queue) == len(futures))
+        first.result()
+        written = [future.result(HANG_SECONDS) for future in futures]
+    assert written.count(False) == 1
+    for store, is_written in zip(stores[1:], written, strict=True):
+        if is_written:
+            assert _commits(store) == [1, 2, 3]
+        _write(store)
+        store.verify(deep=True)
+
+
+def test_a_sender_that_cannot_connect_leaves_each_store_to_itself(
+    stores: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was sent, so that no outcome is unknown, and no connection is given up."""
+    sender = _sender(stores[0])
+
+    def refuse() -> psycopg.Connection[Any]:
+        raise Unavailable("too many clients already")
+
+    sender._disconnect()
+    monkeypatch.setattr(sender, "_connect", refuse)
+    for store in stores[:2]:
+        engine = cast("PostgresEngine", cast("LocalCalls", store._calls).core.engine)
+        writer = engine._writer
+        _write(store)
+        assert engine._writer is writer
+        assert _commits(store) == [1, 2, 3]
 
 
 def test_a_store_alone_has_no_connection_for_others(tmp_path: Path) -> None:

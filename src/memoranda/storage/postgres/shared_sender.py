@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 
 import psycopg
 
-from memoranda.errors import Unavailable
+from memoranda.errors import MemorandaError, Unavailable
 from memoranda.storage.port import Row
 from memoranda.storage.postgres.commit_statement import LogCommit, compose_several
 from memoranda.storage.postgres.connection import translate_errors
@@ -143,11 +143,13 @@ class SharedSender:
 
     def _send_batch(self, own: _Pending) -> None:
         """Send a batch, and wake those whose commits were in it; the leader is awake already."""
-        if len(self._queue) < self._last_size:
-            self._wait_for_peers()
-        batch = self._take_batch()
-        first = link_waiters([pending.wakeup for pending in batch if pending is not own])
+        batch: list[_Pending] = []
+        first: ChainedWakeup | None = None
         try:
+            if len(self._queue) < self._last_size:
+                self._wait_for_peers()
+            self._take_batch(batch)
+            first = link_waiters([pending.wakeup for pending in batch if pending is not own])
             written = self._send([pending.commit for pending in batch])
             for pending in batch:
                 pending.is_written = pending.commit.store_id in written
@@ -155,25 +157,40 @@ class SharedSender:
             for pending in batch:
                 pending.error = error
         finally:
-            for pending in batch:
-                if not pending.is_settled:  # this thread was interrupted
-                    pending.error = Unavailable("the commit was interrupted")
-                    self._disconnect()
+            self._settle_interrupted(batch)
             if first is not None:
                 first.set()
 
-    def _take_batch(self) -> list[_Pending]:
-        """Take commits out of the queue, one of each store: of two, only one can swap its stamp."""
-        batch: dict[int, _Pending] = {}
+    def _settle_interrupted(self, batch: Sequence[_Pending]) -> None:
+        """Let the stores whose commits this thread took, and did not send to the end, find out.
+
+        What is still queued was not sent: the next leader takes it.
+        """
+        if all(pending.is_settled for pending in batch):
+            return
         with self._mutex:
+            queued = [*self._queue]
+        self._disconnect()
+        for pending in batch:
+            if not pending.is_settled and pending not in queued:
+                pending.error = Unavailable("the commit was interrupted")
+
+    def _take_batch(self, batch: list[_Pending]) -> None:
+        """Take commits out of the queue, one of each store: of two, only one can swap its stamp.
+
+        Each is in the batch before it leaves the queue: an interrupt between the two loses none.
+        """
+        with self._mutex:
+            stores: set[int] = set()
             for pending in self._queue:
-                batch.setdefault(pending.commit.store_id, pending)
+                if pending.commit.store_id not in stores:
+                    stores.add(pending.commit.store_id)
+                    batch.append(pending)
                 if len(batch) == _MOST_LOGS:
                     break
-            for pending in batch.values():
+            for pending in batch:
                 self._queue.remove(pending)
             self._last_size = len(batch)
-        return [*batch.values()]
 
     def _wait_for_peers(self) -> None:
         """Wait until as many logs are queued as the last statement had, or no more arrive."""
@@ -185,7 +202,11 @@ class SharedSender:
 
     def _send(self, commits: Sequence[LogCommit]) -> set[int]:
         """Send commits as one statement; return the stores of those that were written."""
-        database = self._ready()
+        try:
+            database = self._ready()
+        except MemorandaError:  # nothing was sent: each store tries on its own connection
+            self._disconnect()
+            return set()
         if self._is_distributed:
             return set()
         statement, values = compose_several(commits, relaxed=self._relaxed)
