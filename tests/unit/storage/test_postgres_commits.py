@@ -17,6 +17,10 @@ import pytest
 from psycopg import pq
 
 from memoranda import CommitUnknown, MemoryRef, Store, Transaction, VersionMismatch
+from memoranda.calls.grant import EVERYTHING
+from memoranda.calls.key_writes import Write
+from memoranda.calls.registry import stage_write
+from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.read.kind_counts import BLOCK_COMMITS
 from memoranda.sdk.local.calls import LocalCalls
 from memoranda.storage.postgres.commit_statement import group_rows
@@ -114,6 +118,22 @@ class TestRoundTrips:
         for _ in range(4):
             write_ten()
         assert _round_trips(store, write_ten) == 1
+
+    def test_ten_writes_of_one_batch_look_their_txn_ids_up_together(self, store: Store) -> None:
+        """So do those of a server's clients, each of which has its own."""
+        core = cast("LocalCalls", store._calls).core
+
+        def write_ten() -> None:
+            keys = [f"k{number}" for number in range(10)]
+            calls = [Write("a", "default", key, {"n": 1}, txn_id=_name()) for key in keys]
+            requests = [stage_write(core, EVERYTHING, call).request for call in calls]
+            outcomes = core.committer._writer.write(requests)
+            assert all(isinstance(outcome, CommitResult) for outcome in outcomes)
+
+        for _ in range(4):
+            write_ten()
+        assert _round_trips(store, write_ten) == 2
+        store.verify(deep=True)
 
     def test_a_refusal_takes_one(self, store: Store) -> None:
         for _ in range(4):

@@ -39,19 +39,19 @@ _ROW_KEYS: Mapping[str, str] = {
     "txn": "txn_id",
 }
 """For each table, the parameter of its INSERTs by which reads are told apart."""
-_NEW_ROWS_ONLY = None
+_NEW_ROWS_ONLY = ()
 """For a table that is joined by its ids: a new row has an id that no older row names."""
-_READS_BY_KEY: Mapping[str, Mapping[str, str | None]] = {
-    "graph_node_find": {"graph_node": "key"},
-    "graph_timeline_short": {"graph_statement": "subject"},
-    "memory_last_state": {"memory_state": "memory"},
-    "memory_number": {"memory": "memory_id"},
-    "scope_find": {"scope": "agent_id"},
-    "state_head": {"state": "key", "scope": "agent_id"},
-    "title_find": {"memory_title": "title", "memory": _NEW_ROWS_ONLY},
-    "txn_find": {"txn": "txn_id"},
+_READS_BY_KEY: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "graph_node_find": {"graph_node": ("key",)},
+    "graph_timeline_short": {"graph_statement": ("subject",)},
+    "memory_last_state": {"memory_state": ("memory",)},
+    "memory_number": {"memory": ("memory_id",)},
+    "scope_find": {"scope": ("agent_id",)},
+    "state_head": {"state": ("key",), "scope": ("agent_id",)},
+    "title_find": {"memory_title": ("title",), "memory": _NEW_ROWS_ONLY},
+    "txn_find_or_token": {"txn": ("txn_id", "token")},
 }
-"""For each read that finds rows by their keys, the parameter with the key of each table."""
+"""For each read that finds rows by their keys, the parameters with the keys in each table."""
 _GUESSED_EMPTY = frozenset(
     (
         "graph_assertions_from",
@@ -145,13 +145,14 @@ class Changes:
         )
 
     def _affect_by_key(self, read: Read, statement: Statement, table: str) -> bool:
-        parameters = _READS_BY_KEY.get(read.query, {})
-        if table not in parameters:
+        parameters = _READS_BY_KEY.get(read.query, {}).get(table)
+        if parameters is None:
             return True
-        parameter, keys = parameters[table], self._keys[table]
-        if parameter is _NEW_ROWS_ONLY:
-            return False
-        return None in keys or read.values[statement.names.index(parameter)] in keys
+        keys = self._keys[table]
+        return any(
+            None in keys or read.values[statement.names.index(parameter)] in keys
+            for parameter in parameters
+        )
 
 
 class FetchedRows:
