@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -20,6 +20,7 @@ from memoranda import CommitUnknown, MemoryRef, Store, Transaction, VersionMisma
 from memoranda.calls.grant import EVERYTHING
 from memoranda.calls.key_writes import Write
 from memoranda.calls.registry import stage_write
+from memoranda.errors import Unavailable
 from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.read.kind_counts import BLOCK_COMMITS
 from memoranda.sdk.local.calls import LocalCalls
@@ -27,6 +28,7 @@ from memoranda.storage.postgres.commit_statement import group_rows
 from memoranda.storage.postgres.connection import translate_errors
 from memoranda.storage.postgres.engine import PostgresEngine
 from memoranda.storage.postgres.read_ahead import Scout
+from memoranda.storage.postgres.statements import Statement
 from tests.postgres_server import database_url, new_store_url, open_postgres
 
 Work = Callable[[], object]
@@ -570,6 +572,38 @@ class TestLostConnections:
         assert store.write(**values).commit_ts == (4 if is_written else 5), "once"
         history = [event.commit_ts for event in store.replay(agent_id="a")]
         assert history == [1, 2, 3, 4 if is_written else 5]
+        store.verify(deep=True)
+
+    def test_a_lost_commit_that_arrives_late_does_nothing(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its batch is decided again meanwhile, and is in the log once."""
+        for _ in range(3):
+            _write(store)
+        engine = _engine(store)
+        writer = engine._writer
+        assert writer is not None
+        late: list[tuple[bytes, list[object]]] = []
+
+        def send_late(statement: Statement, values: Mapping[str, object]) -> bool:
+            named = {**values, "stamp": writer.stamps[0], "next_stamp": writer._draw_stamp()}
+            bound = [*(named[name] for name in statement.names), engine._store_id]
+            late.append((statement.text.encode(), bound))
+            writer.database.close()
+            raise Unavailable
+
+        decide_again = engine._looking_ahead
+
+        def arrive_first(work: Callable[..., object]) -> object:
+            with closing(engine._open_database()) as database:
+                database.execute(*late.pop())
+            return decide_again(work)
+
+        monkeypatch.setattr(writer, "commit_at_once", send_late)
+        monkeypatch.setattr(engine, "_looking_ahead", arrive_first)
+        _write(store)
+        assert not late
+        assert [event.commit_ts for event in store.replay(agent_id="a")] == [1, 2, 3, 4]
         store.verify(deep=True)
 
     def test_what_a_failed_transaction_skipped_is_not_taken_for_prepared(

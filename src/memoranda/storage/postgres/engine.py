@@ -83,10 +83,13 @@ class _Lease:
         self._snapshot = snapshot
 
     def __enter__(self) -> Connection:
-        reader = self._engine.lend()
+        reader = self._reader = self._engine.lend()
         if self._snapshot:
-            reader.begin_snapshot()
-        self._reader = reader
+            try:
+                reader.begin_snapshot()
+            except errors.MemorandaError:
+                self._engine.take_back(reader)
+                raise
         return reader
 
     def __exit__(
@@ -315,24 +318,23 @@ class PostgresEngine:
     def _find_outcome(self, lost: Connection, error: errors.Unavailable) -> None:
         """Return if a commit whose answer was lost has happened; raise `Outdated` if it has not.
 
-        A new connection that has locked the store's row sees the last stamp. The lost statement
-        cannot change it any more: it does so only in place of the stamp that it expects. If it has
-        happened, nobody has waited for its standby: a commit behind it does.
+        A new connection that has locked the store's row sees the last stamp. It commits another one
+        before it releases the lock. So a lost statement that has not run can never do so, however
+        late it arrives: it expects the stamp from before. And behind a statement that has run,
+        nobody has waited for its standby: this commit does.
         """
         before, after = lost.stamps
         self._drop_writer()
         try:
             self._writer = self._connect(writes=True)
             self._writer.begin(self._lock_wait_ms, relaxed=self._relaxed)
+            stamp, _ = self._writer.stamps
+            if stamp in (before, after):
+                self._writer.commit()
         except errors.MemorandaError:
             raise OutcomeUnknown from error
-        stamp, _ = self._writer.stamps
         if stamp != after:
             raise (Outdated if stamp == before else OutcomeUnknown) from error
-        try:
-            self._writer.commit()
-        except errors.MemorandaError:
-            raise OutcomeUnknown from error
 
     def _transact(
         self, work: Callable[[Connection], Result], wait_ms: int, *, relaxed: bool
