@@ -158,6 +158,19 @@ def test_an_open_store_of_an_older_version_no_longer_writes(url: str, database: 
         assert agent.write(key="k", value={"n": 4}).commit_ts == 3
 
 
+def test_a_program_notices_that_two_formats_came(url: str, database: str) -> None:
+    """Each of them, one after the other, gives its store another stamp."""
+    with open_postgres(url) as store:
+        agent = store.bind(agent_id="a1")
+        agent.write(key="k", value={"n": 2})
+        execute(database, f"UPDATE memoranda.format SET number = {FORMAT - 1}")
+        for _ in range(2):
+            with closing(open_session(database)) as session:
+                Schema(session).migrate(lambda number: [Step(number + 1, "SELECT 1")])
+        with pytest.raises(UnsupportedFormat, match="was migrated; close the store, upgrade"):
+            agent.write(key="k", value={"n": 3})
+
+
 def test_a_frozen_store_says_why(url: str, database: str) -> None:
     with open_postgres(url) as store:
         agent = store.bind(agent_id="a1")

@@ -7,6 +7,7 @@ import msgspec
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.ids import SystemIds
 from memoranda.model.limits import short_repr
+from memoranda.storage.postgres.head import draw_number
 from memoranda.storage.postgres.schema import Schema
 from memoranda.storage.postgres.session import Session
 from memoranda.storage.sqlite.schema import FORMAT
@@ -34,7 +35,7 @@ class StoreCatalog:
         while (row := self._session.find("store_find", name)) is None:
             if not create:
                 raise NotFound(f"there is no store {short_repr(name)} in the database")
-            self._insert(_new_id(), name)
+            self._insert(draw_number(), name)
         return StoreRow(*row)
 
     def find_id(self, store_id: int) -> StoreRow | None:
@@ -55,7 +56,7 @@ class StoreCatalog:
 
         If it is on a server, only its name is added here.
         """
-        if not self._insert(_new_id(), name, location):
+        if not self._insert(draw_number(), name, location):
             raise _taken(field, name)
         return self.find(name)
 
@@ -86,9 +87,11 @@ class StoreCatalog:
                 self._session.find("head_add", store_id, FORMAT)
         return True
 
-    def freeze(self, store_id: int, reason: str | None) -> None:
-        """Let a store take no more writes, or with None let it take them again."""
-        self._session.find("head_freeze", reason, _new_id(), store_id=store_id)
+    def freeze(self, store_id: int, reason: str | None) -> int:
+        """Let a store take no more writes, or again with None; return the stamp it has then."""
+        stamp = draw_number()
+        self._session.find("head_freeze", reason, stamp, store_id=store_id)
+        return stamp
 
     def rename(self, store: StoreRow, new: str) -> None:
         """Give a store another name; programs that have it open go on."""
@@ -122,10 +125,6 @@ class StoreCatalog:
             self._delete_rows(store, but="store" if keep_name else "")
             self._session.find("store_token_renew", SystemIds().unique(), store_id=store.store_id)
             return True
-
-
-def _new_id() -> int:
-    return int.from_bytes(SystemIds().entropy(8)) >> 1
 
 
 def _taken(field: str, name: str) -> InvalidInput:

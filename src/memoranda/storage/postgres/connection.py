@@ -15,12 +15,11 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from memoranda import errors
 from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.coverage import Coverage
-from memoranda.model.ids import SystemIds
 from memoranda.storage.port import Rehearsal, Result, Row
 from memoranda.storage.postgres.arrays import register_arrays
 from memoranda.storage.postgres.commit_statement import LogCommit
 from memoranda.storage.postgres.database_url import split_pooler
-from memoranda.storage.postgres.head import check_head
+from memoranda.storage.postgres.head import check_head, draw_number
 from memoranda.storage.postgres.side_index import SideIndex, SideSession
 from memoranda.storage.postgres.statements import Statement, Statements
 
@@ -444,7 +443,7 @@ class Connection:
         self._own_stamp, self._is_settled = self._next_stamp, True
 
     def _draw_stamp(self) -> int:
-        self._next_stamp = int.from_bytes(SystemIds().entropy(8)) >> 1
+        self._next_stamp = draw_number()
         return self._next_stamp
 
     # Transactions that begin with the stamp of the last commit, without asking for it.

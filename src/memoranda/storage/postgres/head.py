@@ -1,8 +1,9 @@
-"""The head row of a store: what its writers check when they find that others have written."""
+"""The head row of a store: its stamps, and what writers check when others have written."""
 
 from __future__ import annotations
 
 from memoranda.errors import StoreBusy, UnsupportedFormat
+from memoranda.model.ids import SystemIds
 from memoranda.storage.sqlite.schema import FORMAT
 
 _RETRY_SECONDS = 0.1
@@ -15,6 +16,11 @@ class StoreFrozen(StoreBusy):
     def __init__(self, reason: str) -> None:
         super().__init__(f"the store takes no writes here: {reason}; try again shortly")
         self.retry_after = _RETRY_SECONDS
+
+
+def draw_number() -> int:
+    """Draw a stamp, or the id of a store, by chance: of 63 bits, so that none comes twice."""
+    return int.from_bytes(SystemIds().entropy(8)) >> 1
 
 
 def check_head(number: int, frozen: str | None) -> None:

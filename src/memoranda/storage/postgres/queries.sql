@@ -468,8 +468,8 @@ INSERT INTO memoranda.format (number) VALUES (:number)
 UPDATE memoranda.format SET number = :number
 
 -- name: heads_set_format
--- Tell the writers of all stores of a migration.
-UPDATE memoranda.head SET format = :number, stamp = stamp # 1
+-- Tell the writers of all stores of a migration: the stamp is another one than before.
+UPDATE memoranda.head SET format = :number, stamp = :stamp
 
 -- name: cluster_identity
 -- Identify the server and its history: a restored or promoted one has another timeline. It is read

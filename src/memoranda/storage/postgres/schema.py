@@ -15,6 +15,7 @@ import msgspec
 
 from memoranda.errors import NotFound, UnsupportedFormat
 from memoranda.storage import query_loader
+from memoranda.storage.postgres.head import draw_number
 from memoranda.storage.postgres.session import Session
 from memoranda.storage.sqlite.schema import FORMAT
 
@@ -87,7 +88,7 @@ class Schema:
             check_not_newer(number)
             pending = steps(number)
             if pending:
-                self._session.find("heads_set_format", pending[-1].number)
+                self._session.find("heads_set_format", pending[-1].number, draw_number())
             for step in pending:
                 self._session.run_script(step.script)
                 self._session.find("format_set", step.number)
