@@ -201,6 +201,21 @@ def test_a_lease_that_ended_is_taken_and_its_holder_learns_it(
         assert entry[0].address == "there"
 
 
+def test_an_old_lease_that_is_released_leaves_the_new_one(
+    database: str, session: Session, store_id: int
+) -> None:
+    """A server that has lost a store can own it again before it has closed the old one."""
+    with closing(keeper_of(database, seconds=1)) as keeper:
+        old = keeper.acquire(session, store_id, "'acme'", "here")
+        session.database.execute("UPDATE memoranda.owner SET holder = 'gone', expires_at = 0")
+        wait_until(lambda: old.is_lost)
+        new = keeper.acquire(session, store_id, "'acme'", "here")
+        old.release()
+        assert read_owner(session, store_id) is not None
+        session.database.execute("UPDATE memoranda.owner SET holder = 'gone'")
+        wait_until(lambda: new.is_lost)
+
+
 def test_a_server_closes_a_store_that_it_no_longer_owns(
     database: str, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

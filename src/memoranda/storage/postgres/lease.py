@@ -101,8 +101,9 @@ class LeaseKeeper:
     def release(self, lease: Lease) -> None:
         """Let others own a store; if the database is away, its lease ends by itself."""
         with self._lock:
-            if self._leases.pop(lease.store_id, None) is not lease:
-                return
+            if self._leases.get(lease.store_id) is not lease:
+                return  # it was lost, and this process may be the owner again by another one
+            del self._leases[lease.store_id]
         try:
             with closing(open_session(self._conninfo)) as session:
                 session.find("owner_release", self._holder, store_id=lease.store_id)
