@@ -8,15 +8,14 @@
 
 If a move fails before it is placed, the store goes on where it was. If the mover dies in between,
 the store may stay frozen: moving it again finishes that, and moving it to where it is undoes it.
-Who moves a store has a lease in the directory, and places it only if it still has that: a mover
-that was away for long cannot undo what its successor did.
+Who moves a store has a lease in the directory. Only with that is a store placed, given its writes
+back, and removed elsewhere: a mover that was away for long cannot undo what its successor did.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial
 
 import msgspec
 
@@ -25,7 +24,6 @@ from memoranda.errors import MemorandaError, StoreBusy, Unavailable
 from memoranda.log import pages
 from memoranda.log.copy import LogCopy
 from memoranda.log.lineage import stored_log_id
-from memoranda.log.read import cursors
 from memoranda.model.clock import SystemClock
 from memoranda.sdk.copy_store import copy_between
 from memoranda.sdk.open import open_engine
@@ -33,7 +31,7 @@ from memoranda.storage.port import Engine, Progress
 from memoranda.storage.postgres.catalog import StoreCatalog, StoreRow
 from memoranda.storage.postgres.database_url import DatabaseUrl
 from memoranda.storage.postgres.directory import HOME, Directory
-from memoranda.storage.postgres.lease import LeaseKeeper, read_owner
+from memoranda.storage.postgres.lease import Lease, LeaseKeeper, read_owner
 from memoranda.storage.postgres.session import Session, open_session
 
 WAIT_SECONDS = 60.0
@@ -84,9 +82,9 @@ class StoreMover:
             if row.location == location:
                 pause, commits = self._thaw(directory, row)
             else:
-                pause, commits = self._move(session, directory, keeper, row, location, progress)
+                pause, commits = self._move(session, directory, lease, row, location, progress)
             source, row = row.location, msgspec.structs.replace(row, location=location)
-            removed = self._remove_leftovers(directory, row)
+            removed = self._remove_leftovers(directory, lease, row)
         return Move(name, source or HOME, location or HOME, commits, pause, removed)
 
     def _thaw(self, directory: Directory, row: StoreRow) -> tuple[float, int]:
@@ -98,7 +96,7 @@ class StoreMover:
         self,
         session: Session,
         directory: Directory,
-        keeper: LeaseKeeper,
+        lease: Lease,
         row: StoreRow,
         location: str | None,
         progress: Progress | None,
@@ -116,9 +114,9 @@ class StoreMover:
             copier = _Copier(source, target)
             copier.copy_most(progress)
             began_at = self._clock.monotonic()
-            with self._frozen(source_url, row, location or HOME):
+            with self._frozen(source_url, lease, row, location or HOME):
                 commits = copier.copy_rest()
-                self._place(session, keeper, row, location)
+                self._place(session, lease, row, location)
             pause = self._clock.monotonic() - began_at
         with suppress(Unavailable), self._catalog_at(source_url) as (catalog, _):
             catalog.freeze(row.store_id, f"it was moved to {location or HOME!r}: open it again")
@@ -134,48 +132,50 @@ class StoreMover:
     def _place(
         self,
         session: Session,
-        keeper: LeaseKeeper,
+        lease: Lease,
         row: StoreRow,
         location: str | None,
     ) -> None:
         """Note where the store is; this is what moves it."""
-        placed = session.find("store_place", location, keeper.holder, store_id=row.store_id)
+        placed = session.find("store_place", location, lease.holder, store_id=row.store_id)
         if placed is None:
             raise StoreBusy(f"another process moves {row.name!r} by now: see where it is")
 
     @contextmanager
-    def _frozen(self, url: DatabaseUrl, row: StoreRow, target: str) -> Iterator[None]:
+    def _frozen(self, url: DatabaseUrl, lease: Lease, row: StoreRow, target: str) -> Iterator[None]:
         """Let the store take no writes in the block; after an error, it takes them again.
 
         It stays frozen if the connection to the directory was lost: then nobody knows where it is.
+        So it does if another process moves it by now, which may need that.
         """
         reason = (
             f"it is being moved to {target!r}; if that was interrupted, "
             f"`memoranda stores move {row.name} --to {target}` finishes it"
         )
         with self._catalog_at(url) as (catalog, _):
-            catalog.freeze(row.store_id, reason)
+            stamp = catalog.freeze(row.store_id, reason)
             try:
                 yield
-            except MemorandaError:
+            except (MemorandaError, KeyboardInterrupt):
                 with closing(open_session(self._home.conninfo)) as session:
-                    if StoreCatalog(session).find(row.name).location == row.location:
-                        catalog.freeze(row.store_id, None)
+                    is_here = StoreCatalog(session).find(row.name).location == row.location
+                    if is_here and lease.is_held(session):
+                        catalog.thaw(row.store_id, stamp)
                 raise
 
-    def _remove_leftovers(self, directory: Directory, row: StoreRow) -> bool:
+    def _remove_leftovers(self, directory: Directory, lease: Lease, row: StoreRow) -> bool:
         """Remove what a store has left on other servers; say whether nothing is left."""
         places = {HOME: self._home, **{server.name: server.url for server in directory.list()}}
         places.pop(row.location or HOME)
         is_removed = True
         for name, url in places.items():
             try:
-                is_removed &= self._remove_at(url, row, name)
+                is_removed &= self._remove_at(url, lease, row, name)
             except Unavailable:  # the store is moved, whatever becomes of its rows there
                 is_removed = False
         return is_removed
 
-    def _remove_at(self, url: DatabaseUrl, row: StoreRow, name: str) -> bool:
+    def _remove_at(self, url: DatabaseUrl, lease: Lease, row: StoreRow, name: str) -> bool:
         with self._catalog_at(url) as (catalog, session):
             if not catalog.has_rows(row.store_id):
                 return True
@@ -184,7 +184,10 @@ class StoreMover:
                 if self._clock.monotonic() > until:
                     return False
                 self._clock.sleep(_POLL_SECONDS)
-            return catalog.remove_moved(row, keep_name=name == HOME)
+            with closing(open_session(self._home.conninfo)) as home, home.transaction():
+                if not lease.is_held(home):  # another process moves it, maybe to this place
+                    return False
+                return catalog.remove_moved(row, keep_name=name == HOME)
 
     @contextmanager
     def _catalog_at(self, url: DatabaseUrl) -> Iterator[tuple[StoreCatalog, Session]]:
@@ -215,10 +218,7 @@ class _Copier:
         """Copy what is left, and return the last commit; nobody writes meanwhile."""
         if not self._has_log():
             return 0
-        commits = self._copy_once()
-        with self._source.reading() as reader:
-            self._target.write(partial(cursors.copy, reader))
-        return commits
+        return self._copy_once()
 
     def _has_log(self) -> bool:
         with self._source.reading() as reader:

@@ -114,29 +114,40 @@ class DatabaseCatalog:
     def rename(self, old: str, new: str) -> None:
         """Give a store that no server has open another name."""
         self._check_many("old", old)
-        store, url = self._find(old)
         if check_name("new", new) == old:
             raise InvalidInput("new", f"{short_repr(new)} is its name already: give another one")
-        with self._catalog() as (catalog, _), self._owning(store, url) as store_catalog:
+        with (
+            self._staying(old) as (catalog, session, store, url),
+            self._owning(store, url) as store_catalog,
+            session.transaction(),  # a name that is taken here is not given there
+        ):
+            catalog.rename(store, new)
             if store.location is not None:
                 row = store_catalog.find_id(store.store_id)
                 if row is not None and row.name != new:  # else an earlier try was interrupted
                     store_catalog.rename(row, new)
-            catalog.rename(store, new)
 
     def drop(self, name: str) -> RemovedStore:
         """Remove a store that no server has open, for good."""
         self._check_many("name", name)
-        store, url = self._find(name)
-        with self._catalog() as (catalog, _):
+        with self._staying(name) as (catalog, session, store, url):
             with (
                 suppress(NotFound),
                 self._owning(store, url) as store_catalog,
             ):  # or it is gone there
                 store_catalog.remove(store)
+            for server in Directory(session, self._database).list():
+                if server.name != store.location:
+                    self._remove_copied(store, server)
             if store.location is not None:
                 catalog.remove(store)
         return RemovedStore(name, (url.name,), None)
+
+    def _remove_copied(self, store: StoreRow, server: Server) -> None:
+        """Remove what a move that was given up has copied to a server; one may be away."""
+        with suppress(Unavailable), self._catalog_at(server.url) as (server_catalog, _):
+            if server_catalog.has_rows(store.store_id):
+                server_catalog.remove_moved(store, keep_name=False)
 
     # Servers.
 
@@ -243,6 +254,19 @@ class DatabaseCatalog:
     def _catalog_at(self, url: DatabaseUrl) -> Iterator[tuple[StoreCatalog, Session]]:
         with closing(open_session(url.conninfo)) as session:
             yield StoreCatalog(session), session
+
+    @contextmanager
+    def _staying(self, name: str) -> Iterator[tuple[StoreCatalog, Session, StoreRow, DatabaseUrl]]:
+        """Let nobody move a store for the length of a block; yield the home, and where it is."""
+        with self._catalog() as (catalog, session):
+            store, _ = self._find(name)
+            lease = self._keeper(self._database).acquire_move(
+                session, store.store_id, repr(name), self._address
+            )
+            try:
+                yield catalog, session, *self._find(name)  # it may have been moved before
+            finally:
+                lease.release()
 
     @contextmanager
     def _owning(self, store: StoreRow, url: DatabaseUrl) -> Iterator[StoreCatalog]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
@@ -12,13 +16,14 @@ import pytest
 
 import memoranda
 from memoranda.errors import InvalidInput, NotFound, StoreBusy
+from memoranda.sdk import move_store
 from memoranda.sdk.move_store import Move, StoreMover
 from memoranda.server.database_catalog import DatabaseCatalog
 from memoranda.storage.postgres.catalog import StoreCatalog
 from memoranda.storage.postgres.database_url import parse_database
 from memoranda.storage.postgres.lease import LeaseKeeper
 from memoranda.storage.postgres.session import open_session
-from tests.patience import wait_until
+from tests.patience import HANG_SECONDS, wait_until
 from tests.postgres_server import DISTRIBUTE, new_database
 from tests.server_process import ServerThread
 from tests.unit.cli.runner import Cli
@@ -202,6 +207,20 @@ def test_stores_of_a_directory_are_renamed_and_dropped(
     assert [server.name for server in catalog.servers()] == ["home", "west"]
 
 
+def test_a_refused_name_leaves_a_store_as_it_was(
+    catalog: DatabaseCatalog, urls: dict[str, str]
+) -> None:
+    """The name is taken, but not on the server of the store."""
+    catalog.create("acme", "east")
+    catalog.create("globex", "west")
+    with memoranda.open(store_of(urls["home"]), embedder=None) as store:
+        store.write(agent_id="a", key="k", value={"n": 1})
+    with pytest.raises(InvalidInput, match="'globex' already exists"):
+        catalog.rename("acme", "globex")
+    with memoranda.open(store_of(urls["home"]), embedder=None, create=False) as store:
+        assert store.stats().commits == 1
+
+
 def test_a_name_that_a_server_has_for_another_store_is_refused(
     catalog: DatabaseCatalog, urls: dict[str, str]
 ) -> None:
@@ -302,14 +321,15 @@ def test_a_move_that_was_killed_is_undone(
     assert tables_with(urls["west"], id_of(urls)) == []
 
 
+@pytest.mark.parametrize("error", [StoreBusy, KeyboardInterrupt])
 def test_a_failing_move_leaves_the_store_where_it_was(
-    urls: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+    urls: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     def fails(*_: object) -> None:
-        raise StoreBusy("another process moves it")
+        raise error("it is given up")
 
     monkeypatch.setattr(StoreMover, "_place", fails)
-    with pytest.raises(StoreBusy, match="another process moves it"):
+    with pytest.raises(error, match="it is given up"):
         _mover(urls).move("acme", "west")
     with memoranda.open(url, embedder=None) as store:
         assert store.write(agent_id="a", key="k", value={}).commit_ts == 6
@@ -329,6 +349,94 @@ def test_a_mover_that_lost_its_lease_places_nothing(
     with pytest.raises(StoreBusy, match="another process moves 'acme' by now"):
         _mover(urls).move("acme", "west")
     assert [summary.server for summary in catalog.summaries()] == ["east"]
+
+
+def test_a_mover_that_was_away_removes_nothing(
+    catalog: DatabaseCatalog, urls: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another has moved the store on meanwhile, to a place that the first takes for an old one."""
+    remove = StoreMover._remove_leftovers
+    is_away = True
+
+    def remove_late(self: StoreMover, *arguments: Any) -> bool:
+        nonlocal is_away
+        if is_away:
+            is_away = False
+            _end_leases(urls)
+            assert move(catalog, "acme", "home").removed
+        return remove(self, *arguments)
+
+    monkeypatch.setattr(StoreMover, "_remove_leftovers", remove_late)
+    assert not _mover(urls).move("acme", "west").removed
+    with memoranda.open(url, embedder=None, create=False) as store:
+        assert store.verify(deep=True).commits == 5
+
+
+def test_a_mover_that_was_away_gives_no_writes_back(
+    urls: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written then, between another mover's last copy and its end, would be lost."""
+    first, second = _mover(urls), _mover(urls)
+    is_away, goes_on = threading.Event(), threading.Event()
+    place = StoreMover._place
+
+    def place_at_last(self: StoreMover, *arguments: Any) -> None:
+        if self is first:
+            is_away.set()
+            assert goes_on.wait(HANG_SECONDS)
+        else:
+            goes_on.set()
+            with pytest.raises(StoreBusy, match="another process moves 'acme' by now"):
+                late.result()
+            with pytest.raises(StoreBusy, match="is being moved to 'west'"):
+                store.write(agent_id="a", key="k", value={})
+        place(self, *arguments)
+
+    monkeypatch.setattr(StoreMover, "_place", place_at_last)
+    with (
+        memoranda.open(url, embedder=None) as store,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        late = threads.submit(first.move, "acme", "west")
+        assert is_away.wait(HANG_SECONDS)
+        _end_leases(urls)
+        assert second.move("acme", "west").commits == 5
+
+
+def _end_leases(urls: dict[str, str]) -> None:
+    with psycopg.connect(parse_database("url", urls["home"]).conninfo) as database:
+        database.execute("UPDATE memoranda.owner SET expires_at = 0")
+
+
+def test_a_store_is_neither_renamed_nor_dropped_while_it_is_copied(
+    catalog: DatabaseCatalog, urls: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_most = move_store._Copier.copy_most
+
+    def copy_and_change(self: Any, progress: Any) -> None:
+        copy_most(self, progress)
+        for change in (partial(catalog.rename, "acme", "globex"), partial(catalog.drop, "acme")):
+            with pytest.raises(StoreBusy, match="the move of 'acme' is owned by"):
+                change()
+
+    monkeypatch.setattr(move_store._Copier, "copy_most", copy_and_change)
+    move(catalog, "acme", "west")
+    with memoranda.open(url, embedder=None, create=False) as store:
+        assert store.verify(deep=True).commits == 5
+
+
+def test_what_was_copied_of_a_dropped_store_is_removed(
+    catalog: DatabaseCatalog, urls: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_id = id_of(urls)
+    monkeypatch.setattr(StoreMover, "_frozen", _dies)
+    with pytest.raises(Killed):
+        _mover(urls).move("acme", "west")
+    assert "event" in tables_with(urls["west"], store_id)
+    catalog.drop("acme")
+    for place in urls.values():
+        assert tables_with(place, store_id) == []
+    catalog.create("acme", "west")
 
 
 def test_one_process_at_a_time_moves_a_store(

@@ -58,16 +58,6 @@ def change_seal(writer: Writer, name: str, note: str | None) -> None:
     writer.run("meta_set", name=_SEAL, value=f"{total:0{_DIGITS}x}")
 
 
-def copy(reader: Reader, writer: Writer) -> None:
-    """Give another store of the same log the cursors of this one, with their seal."""
-    for name, _ in _rows(writer):
-        writer.run("meta_remove", name=name)
-    writer.run("meta_remove", name=_SEAL)
-    seal = reader.row("meta_get", name=_SEAL)
-    for name, value in (*_rows(reader), *([] if seal is None else [(_SEAL, seal[0])])):
-        writer.run("meta_set", name=name, value=value)
-
-
 def check_seal(reader: Reader) -> None:
     """Raise `Corruption` if the cursors do not match their seal."""
     rows = _rows(reader)

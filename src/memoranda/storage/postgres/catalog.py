@@ -93,6 +93,10 @@ class StoreCatalog:
         self._session.find("head_freeze", reason, stamp, store_id=store_id)
         return stamp
 
+    def thaw(self, store_id: int, stamp: int) -> None:
+        """Let a store take writes again, unless another process has frozen it since."""
+        self._session.find("head_thaw", draw_number(), stamp, store_id=store_id)
+
     def rename(self, store: StoreRow, new: str) -> None:
         """Give a store another name; programs that have it open go on."""
         with self._session.transaction():

@@ -41,6 +41,15 @@ class Lease:
         self.is_lost = False
         """Whether another process has become the owner."""
 
+    @property
+    def holder(self) -> str:
+        """What the leases of this process are known by."""
+        return self._keeper.holder
+
+    def is_held(self, session: Session) -> bool:
+        """Say whether nobody has taken it; until the session's transaction ends, nobody can."""
+        return session.find("owner_hold", self.holder, store_id=self.store_id) is not None
+
     def release(self) -> None:
         """Let others own the store."""
         self._keeper.release(self)

@@ -353,6 +353,11 @@ ON CONFLICT DO NOTHING
 UPDATE memoranda.head AS head SET frozen = CAST(:reason AS TEXT), stamp = :stamp
 WHERE head.store_id = :store_id RETURNING head.store_id
 
+-- name: head_thaw
+-- Let a store take writes again, if it has the stamp that was set when it was frozen.
+UPDATE memoranda.head AS head SET frozen = NULL, stamp = :next_stamp
+WHERE head.store_id = :store_id AND head.stamp = :stamp
+
 -- name: server_list
 -- List the servers that stores are spread over, with the number of stores that are on each.
 SELECT
@@ -394,6 +399,11 @@ WHERE owner.store_id = :store_id AND owner.holder = :holder AND NOT EXISTS (
     WHERE head.store_id = :store_id AND head.frozen IS NOT NULL
 )
 RETURNING owner.store_id
+
+-- name: owner_hold
+-- Say whether an owner's lease was not taken by another one; until the transaction ends, none can.
+SELECT owner.holder FROM memoranda.owner AS owner
+WHERE owner.store_id = :store_id AND owner.holder = :holder FOR UPDATE
 
 -- name: owner_release
 -- Let others own a store.
