@@ -851,7 +851,8 @@ def _leaf_with_salts(part: bytes, operation: list[Any], salts: bytes) -> bytes:
 def _check_digest(certificate: Line, rows: Sequence[Line], erase: dict[str, object]) -> None:
     """Check that the rows are those that the `Erase` attests, and that they are counted right."""
     places = [(_number(row["commit_ts"]), _number(row["position"], minimum=-1)) for row in rows]
-    if places != sorted({*places}) or any(at >= certificate["commit_ts"] for at, _ in places):
+    erasure = _number(certificate["commit_ts"])
+    if places != sorted({*places}) or any(at >= erasure for at, _ in places):
         raise Refused("the erased positions are out of order, or not before the erasure")
     hashed = sha256()
     for place, row in zip(places, rows, strict=True):

@@ -81,6 +81,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "another past": lambda proof: proof.update(previous_hash="0" * 64),
     "another path": lambda proof: proof.update(path=[]),
     "another type": lambda proof: proof.update(type="recollect.inclusion-proof"),
+    "no number": lambda proof: proof["certificate"].update(commit_ts="6"),
     "no text": lambda proof: proof.update(operation=7),
 }
 
