@@ -58,8 +58,23 @@ def read_story(
         raise InvalidInput(
             "range", f"has {number:,} events, and a file holds {MAX_EVENTS:,} at most: {_REMEDY}"
         )
-    events = [to_json(event) for event in store.replay(**scope, **times)]
+    events = [*_bounded(map(to_json, store.replay(**scope, **times)))]
     return _Reading(store.bind(agent_id=agent_id), agent_id, events, progress).story()
+
+
+def _bounded(events: Iterable[Json]) -> Iterator[Json]:
+    """Yield events; raise `InvalidInput` at the first that makes the story too long."""
+    size = 0
+    for event in events:
+        size += len(_text(event))
+        if size > MAX_BYTES:
+            raise _too_long()
+        yield event
+
+
+def _too_long() -> InvalidInput:
+    size = MAX_BYTES // (1024 * 1024)
+    return InvalidInput("range", f"has more than {size} MiB of text: {_REMEDY}")
 
 
 class _Reading:
@@ -278,8 +293,7 @@ class _Reading:
         """Add the size of a part; raise `InvalidInput` if the story becomes too long."""
         self._left -= len(_text(part))
         if self._left < 0:
-            size = MAX_BYTES // (1024 * 1024)
-            raise InvalidInput("range", f"has more than {size} MiB of text: {_REMEDY}")
+            raise _too_long()
         return part
 
 

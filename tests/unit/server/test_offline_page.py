@@ -77,6 +77,18 @@ def test_a_range_that_is_too_long_is_refused(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr(offline_story, "MAX_BYTES", 2000)
     with pytest.raises(InvalidInput, match=r"MiB of text: choose less of it"):
         read_story(store, "clerk")
+    texts: list[object] = []
+    monkeypatch.setattr(offline_story, "MAX_BYTES", 100)
+
+    def long_text(event: object) -> str:
+        texts.append(event)
+        return "x" * 60
+
+    monkeypatch.setattr(offline_story, "to_json", long_text)
+    with pytest.raises(InvalidInput, match=r"MiB of text: choose less of it"):
+        read_story(store, "clerk")
+    assert len(texts) == 2, "no more is read than fits"
+    monkeypatch.undo()
     with pytest.raises(NotFound, match="agent 'nobody' has no event in any namespace"):
         read_story(store, "nobody")
 
