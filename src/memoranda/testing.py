@@ -71,11 +71,10 @@ class Behaviour(msgspec.Struct, frozen=True):
 
 
 def same_behaviour(first: Iterable[ReplayEvent], second: Iterable[ReplayEvent]) -> Behaviour:
-    """Compare what was done: the same operations on the same values, grouped in the same way.
+    """Compare two runs: the same operations on the same values, grouped in the same way.
 
-    When it was done, under which commit, transaction and version, by which agent in which
-    namespace, and because of what makes no difference, so two runs can be compared that share
-    a log. Values are compared as JSON: 1, 1.0 and true differ.
+    Times, commits, transactions, versions, agents, namespaces and evidence are not compared, so two
+    runs can share a log. Values are compared as JSON: 1, 1.0 and true differ.
     """
     pairs = zip_longest(_steps(first), _steps(second))
     for number, (left, right) in enumerate(pairs, start=1):

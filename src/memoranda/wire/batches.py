@@ -22,7 +22,7 @@ WRITE_KINDS: dict[str, type[Call[Any]]] = {
 
 
 class Numbered(Form[Any]):
-    """Something of a batch, with the number that its sender gave it."""
+    """An item of a batch, with the number that its sender gave it."""
 
     is_message = True
 
@@ -38,7 +38,7 @@ class Numbered(Form[Any]):
 
 
 class Batch(Form[Any]):
-    """Several numbered things."""
+    """Several numbered items."""
 
     is_message = True
 
@@ -119,7 +119,7 @@ _NAMES = {request(kind).proto: name for name, kind in WRITE_KINDS.items()}
 def writes_in(batch: Any) -> Iterator[tuple[int, Any, str]]:
     """Yield the requests of a batch with their numbers and their traces, which may be empty.
 
-    The request is None for one that is none.
+    An invalid request is None.
     """
     for write in batch.writes:
         name = write.WhichOneof("call")
@@ -144,7 +144,7 @@ def outcomes_in(message: Any) -> list[tuple[int, Any]]:
 
 
 def outcome_of(outcome: Any) -> Any:
-    """Return what became of a write: its answer, or its error, which is not raised."""
+    """Return the outcome of a write: its answer, or its error, which is not raised."""
     name = outcome.WhichOneof("outcome")
     if name is None:
         raise InvalidInput("answer", "an outcome has neither an error nor an answer")

@@ -56,7 +56,7 @@ _THREADS = 8
 
 
 class LoopConnection:
-    """The connection of a store in one event loop, and what sends its writes."""
+    """The connection of a store in one event loop, and the sender of its writes."""
 
     def __init__(self, options: RemoteOptions, ids: IdSource) -> None:
         self.connection, self.writes = open_async_transport(options, ids)
@@ -68,7 +68,7 @@ class LoopConnection:
 
 
 class AsyncRemoteStore:
-    """What the handles of one store of a server share.
+    """The state that the handles of one store of a server share.
 
     Each event loop has a connection of its own: the transports belong to one loop.
     """
@@ -103,7 +103,7 @@ class AsyncRemoteStore:
         return self._connections[loop]
 
     async def describe(self) -> None:
-        """Ask the server about the store: whether it is there, and what a client has to know."""
+        """Read the description of the store from the server; raise if there is no such store."""
         message = Sender(self.place, self.options.url.store).request(DescribeStore())
         try:
             response = await self.connected().connection.ask(
@@ -157,7 +157,7 @@ class AsyncRemoteCalls(AsyncCalls):
         self._store = store
         actor = store.description.actor
         self._grant = grant if actor is None else replace(grant, actor=actor)
-        """What transactions are staged with here: the server enforces the grant of the token."""
+        """The grant for staging in this process; the server enforces the token's own grant."""
         self._sender = Sender(
             store.place,
             store.options.url.store,
@@ -177,7 +177,7 @@ class AsyncRemoteCalls(AsyncCalls):
 
     @property
     def limits(self) -> Limits:
-        """The limits of the store, as its server has told."""
+        """The limits of the store, as its server reported them."""
         return self._store.description.limits
 
     @property
@@ -307,7 +307,7 @@ class AsyncRemoteCalls(AsyncCalls):
     async def run_staging(
         self, transaction: OpenTransaction, work: Callable[[OpenTransaction], Answer]
     ) -> Answer:
-        """Do work that stages much in a transaction."""
+        """Run work that stages many requests in a transaction."""
         await Stagings.of(transaction).wait()
         return await self.run(work, transaction)
 
@@ -327,7 +327,7 @@ class AsyncRemoteCalls(AsyncCalls):
     async def commit(
         self, transaction: OpenTransaction, ticket: QueueTicket | None
     ) -> CommittedTransaction:
-        """Send what is staged, and return its commit when it is durable."""
+        """Send the staged calls, and return their commit when it is durable."""
         await Stagings.of(transaction).wait()
         await self.begin(transaction)
         call = client_transaction(transaction).commit_call()
@@ -344,7 +344,7 @@ class AsyncRemoteCalls(AsyncCalls):
     async def run(
         self, work: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Answer:
-        """Do work in a thread, which may ask the server."""
+        """Run work in a thread, which may send calls to the server."""
         return await self._store.run(partial(work, *args, **kwargs))
 
 

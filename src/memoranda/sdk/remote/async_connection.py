@@ -26,7 +26,7 @@ class AsyncMessageStream(ABC):
 
 
 class AsyncConnection(ABC):
-    """Sends messages to a server, and tries again what a lost connection has kept from it."""
+    """Sends messages to a server, and repeats those that a lost connection left unanswered."""
 
     def __init__(self, options: RemoteOptions, ids: IdSource) -> None:
         self.options = options
@@ -34,7 +34,7 @@ class AsyncConnection(ABC):
         self.loop = asyncio.get_running_loop()
         self.is_closed = False
         self.tasks: set[asyncio.Task[Any]] = set()
-        """What runs for this connection; the loop itself would forget it."""
+        """The tasks of this connection; the event loop keeps no reference to a task."""
         self._ids = ids
 
     def check_open(self) -> None:
@@ -81,4 +81,4 @@ class AsyncConnection(ABC):
 
     @abstractmethod
     async def _close(self) -> None:
-        """End what is under way."""
+        """End running calls."""

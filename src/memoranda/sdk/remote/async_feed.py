@@ -21,7 +21,7 @@ from memoranda.wire.methods import METHOD_OF
 
 
 class AsyncRemoteFeed(EventFeed):
-    """What a caller has of a subscription; once nobody has it any more, the subscription ends."""
+    """A caller's handle of a subscription, which ends when the handle is garbage collected."""
 
     poll_seconds = RECHECK_SECONDS
 
@@ -52,7 +52,7 @@ class AsyncRemoteFeed(EventFeed):
         self.signal.notify()
 
     async def open(self, connection: AsyncConnection) -> AsyncReceiver:
-        """Begin, unless it has begun: from here on, nothing is missed."""
+        """Begin the subscription, unless it has begun. No event is missed from here on."""
         if self._receiver is None:
             self._receiver = AsyncReceiver(
                 connection, self._sender, self._call, self.events, self.signal
@@ -108,7 +108,7 @@ class AsyncReceiver:
         """Why the task has ended; a caller raises it, and the next one begins again."""
         self.caught_up = False
         self._changed = asyncio.Event()
-        """Set when something came, or when nothing more will."""
+        """Set when events have arrived, or when the subscription has ended."""
         self._room = asyncio.Event()
         """Set when a caller has taken the events."""
 

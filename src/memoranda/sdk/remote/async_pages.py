@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 class AsyncRemotePages(Generic[Item]):
     """The pages of a listing. Its first message says that the call is checked and its moment set.
 
-    A page that nobody reads stays on its way: the server waits. Dropping the pages ends the call.
+    While no page is read, the server waits. Dropping the pages ends the call.
     """
 
     def __init__(self, connection: AsyncConnection, call: Call[Item]) -> None:

@@ -42,7 +42,7 @@ Item = TypeVar("Item")
 
 
 class RemoteStore:
-    """What the handles of one store of a server share."""
+    """The state that the handles of one store of a server share."""
 
     def __init__(self, options: RemoteOptions, clock: Clock, ids: IdSource) -> None:
         self.clock = clock
@@ -52,7 +52,7 @@ class RemoteStore:
         self.description = self._describe(options)
 
     def _describe(self, options: RemoteOptions) -> StoreDescription:
-        """Ask the server about the store: whether it is there, and what a client has to know."""
+        """Read the description of the store from the server; raise if there is no such store."""
         sender = Sender(self.connection.place, options.url.store)
         message = sender.request(DescribeStore())
         try:
@@ -83,7 +83,7 @@ class RemoteCalls(Calls):
         self._connection = store.connection
         actor = store.description.actor
         self._grant = grant if actor is None else replace(grant, actor=actor)
-        """What transactions are staged with here: the server enforces the grant of the token."""
+        """The grant for staging in this process; the server enforces the token's own grant."""
         self._sender = Sender(
             self._connection.place,
             self._connection.options.url.store,
@@ -103,7 +103,7 @@ class RemoteCalls(Calls):
 
     @property
     def limits(self) -> Limits:
-        """The limits of the store, as its server has told."""
+        """The limits of the store, as its server reported them."""
         return self._store.description.limits
 
     @property
@@ -178,7 +178,7 @@ class RemoteCalls(Calls):
             self._connection.rest(patience.pause(outcome, pending.refusal))
 
     def check_claim(self, signing: TransactionSigner) -> None:
-        """Leave a key that the log refuses to the first commit."""
+        """Do nothing: the first commit checks the key."""
 
     def sign_checkpoint(self, signer: Signer, actor: str) -> SignedCheckpoint:  # noqa: ARG002
         """Refuse: a checkpoint is signed where the log is."""
@@ -230,7 +230,7 @@ class RemoteCalls(Calls):
     def commit(
         self, transaction: OpenTransaction, ticket: QueueTicket | None
     ) -> CommittedTransaction:
-        """Send what is staged, and return its commit when it is durable."""
+        """Send the staged calls, and return their commit when it is durable."""
         call = client_transaction(transaction).commit_call()
         if ticket is not None:
             ticket.check(transaction.draft.reads)

@@ -1,4 +1,4 @@
-"""The connection of a store to its server, for threads: what is the same for every transport."""
+"""The connection of a store to its server, for threads: the part that every transport shares."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MessageStream(ABC):
 
 
 class Connection(ABC):
-    """Sends messages to a server, and tries again what a lost connection has kept from it.
+    """Sends messages to a server, and repeats those that a lost connection left unanswered.
 
     All handles of a store share it, in any thread. A forked process must open the store itself.
     """
@@ -89,4 +89,4 @@ class Connection(ABC):
 
     @abstractmethod
     def _close(self) -> None:
-        """End what is under way."""
+        """End running calls."""

@@ -1,4 +1,4 @@
-"""Errors of the way to a server; those that the server itself sends are in `memoranda.errors`."""
+"""Errors of the connection to a server; errors that the server sends are in `memoranda.errors`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ REFUSALS = (
     Unauthenticated,
     UnsupportedFormat,
 )
-"""Errors that, where writes have no outcome at all, tell that the server has taken none of them."""
+"""Errors that mean, for a batch without any outcome, that the server has accepted no write of
+it."""
 
 
 def no_answer(place: str, problem: str) -> str:
-    """Return what is said of a server that cannot be reached."""
+    """Return the error text for a server that cannot be reached."""
     return f"{place} does not answer: {problem}. Check that the server runs and can be reached"

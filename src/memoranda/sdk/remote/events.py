@@ -1,8 +1,8 @@
-"""Where a replay or a subscription stands, so that it goes on after a lost connection.
+"""The position of a replay or a subscription, to continue after a lost connection.
 
-It does no I/O, and is used for threads and for asyncio. Events that were received are never asked
-for again, and none is left out: a call that is sent again begins after the last event that came.
-That is named by its resume token, so a server whose log has another history by then is noticed.
+It does no I/O, and is used for threads and for asyncio. Received events are never requested again,
+and none is left out: a repeated call begins after the last received event. It names that event by
+its resume token, so a server whose log has another history is noticed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAX_INTEGER = 2**63 - 1
 
 
 class _Progress:
-    """What was received of a stream of events."""
+    """The received part of a stream of events."""
 
     def __init__(self) -> None:
         self.bound: int | None = None

@@ -19,13 +19,13 @@ from memoranda.storage.thread_locks import Wakeup, new_lock
 from memoranda.wire.methods import METHOD_OF
 
 MAX_BUFFERED_EVENTS = 1024
-"""Events that nobody has taken yet, from which on no more are read: the server waits."""
+"""Unread events beyond which the receiver reads no more, so that the server waits."""
 RECHECK_SECONDS = 1.0
-"""How often a caller that waits for events looks whether it still should."""
+"""Seconds between two checks of a waiting caller whether the feed is closed."""
 
 
 class RemoteFeed(EventFeed):
-    """What a caller has of a subscription; once nobody has it any more, the subscription ends."""
+    """A caller's handle of a subscription, which ends when the handle is garbage collected."""
 
     poll_seconds = RECHECK_SECONDS
 
@@ -51,7 +51,7 @@ class RemoteFeed(EventFeed):
         self._receiver.stop()
 
     def open(self) -> None:
-        """Begin, unless it has begun: from here on, nothing is missed."""
+        """Begin the subscription, unless it has begun. No event is missed from here on."""
         self._receiver.start()
 
     def fill(self) -> bool:
@@ -89,7 +89,7 @@ class Receiver:
         self._progress = SubscriptionProgress(call)
         self._events = events
         self._signal = signal
-        """Notified when something came, or when nothing more will."""
+        """Notified when events have arrived, or when the subscription has ended."""
         self._patience = connection.patience()
         self._lock = new_lock()
         """Protects the fields below; a caller that starts the receiver holds it meanwhile."""

@@ -1,4 +1,4 @@
-"""How a client connects: to which server, with which token and certificates, how patiently."""
+"""The options of a client: server, token, certificates and timeout."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class RemoteOptions(msgspec.Struct, frozen=True):
 
     @property
     def metadata(self) -> Metadata:
-        """What every call says of its caller."""
+        """The metadata of every call."""
         return () if self.token is None else (("authorization", f"Bearer {self.token}"),)
 
     @property
     def request_metadata(self) -> Metadata:
-        """What a call of one caller says: also to which trace it belongs."""
+        """The metadata of one call, with its trace."""
         return (*self.metadata, *trace_headers())
 
     def certificates(self) -> tuple[bytes | None, bytes | None, bytes | None]:

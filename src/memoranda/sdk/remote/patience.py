@@ -1,4 +1,4 @@
-"""How long a client tries again, and how long it waits in between."""
+"""The retries of a client: how long it retries, and the pauses between attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The methods of `memoranda.v1` over gRPC: one for each call of the registry."""
+"""The methods of `memoranda.v1` over gRPC, one for each call of the registry."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The gate: every call of a client passes it, from its headers to its status.
 
-A call is refused before its message is read where its headers are enough for that: the server is
+A call is refused before its message is read if its headers are enough for that: the server is
 shutting down or has too many calls, or the caller has no valid token. Every method is registered as
 one that takes a stream of messages, which is the same on the wire. So the message is read here, and
 one that does not arrive in time ends the call with a status.
@@ -36,11 +36,12 @@ AUTHORIZATION, BEARER = "authorization", "bearer "
 REQUEST_ID = "x-request-id"
 
 Context: TypeAlias = Any
-"""What grpc gives a handler: `read`, `write`, `abort`, `time_remaining`; it has no public type."""
+"""The context that grpc passes to a handler, with `read`, `write`, `abort` and `time_remaining`. It
+has no public type."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """A method of a service, and what serves it."""
+    """A method of a service, and its handler."""
 
     path: str
     serve: Callable[..., Awaitable[Any]]
@@ -50,17 +51,17 @@ class Endpoint(msgspec.Struct, frozen=True):
     """Whether it answers with a stream."""
     needs_token: bool = True
     check: Callable[[Any], Awaitable[None]] | None = None
-    """Of a service that tells by itself who calls: it ends the call of a stranger, whose message is
-    not read."""
+    """For a service with its own authentication: ends a stranger's call before its message is
+    read."""
     is_public: bool = False
-    """Whether strangers may call it: then its calls are counted apart, so that they take no place
-    of others."""
+    """Whether strangers may call it. Its calls are then counted separately, so that they do not use
+    up the places of others."""
     ends_itself: bool = False
     """Whether it ends by itself when the server shuts down; others are interrupted then."""
 
 
 class RequestHeaders(msgspec.Struct, frozen=True, gc=False):
-    """What the metadata of a call say of it, beside its token."""
+    """The metadata of a call, without its token."""
 
     request_id: str = ""
     """Its client's id of it; empty: it has given none."""
@@ -68,7 +69,7 @@ class RequestHeaders(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, metadata: Any) -> RequestHeaders:
-        """Return what some metadata say; most say nothing."""
+        """Parse the metadata of a call; most are empty."""
         request_id, trace = "", None
         for key, value in metadata:
             if key == TRACEPARENT:
@@ -82,7 +83,7 @@ _NO_HEADERS = RequestHeaders()
 
 
 class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
-    """Lets calls in, and knows which are being served. It is used in the server's event loop."""
+    """Admits calls, and tracks those in progress. It is used in the server's event loop."""
 
     def __init__(
         self,
@@ -267,8 +268,8 @@ class Gate(grpc.GenericRpcHandler):  # type: ignore[misc]
 class _Report:
     """A block whose errors become the status of its call, and whose end is logged.
 
-    Exceptions of grpc itself pass: the client is gone, or was told already. What is no error of
-    ours tells the client nothing but where the log has more.
+    Exceptions of grpc itself pass: the client is gone, or was told already. For a foreign
+    exception, the client gets only the id of the log entry.
     """
 
     __slots__ = ("_began_at", "_context", "_endpoint", "_gate", "_headers", "_tracing", "sizes")
@@ -283,7 +284,7 @@ class _Report:
         self._began_at = 0.0
         self._tracing = None if headers.trace is None else Tracing(headers.trace)
         self.sizes: MessageSizes | None = None
-        """The bytes of its messages; None: nobody asks for them."""
+        """The bytes of its messages; None: they are not counted."""
 
     async def __aenter__(self) -> Self:
         if is_logged():

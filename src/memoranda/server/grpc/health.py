@@ -1,4 +1,4 @@
-"""The health service of gRPC: whether the server takes calls, now and as that changes."""
+"""The health service of gRPC: it reports whether the server accepts calls, and each change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limits of a gRPC server: what protects it from callers, whoever they are.
+"""The limits of a gRPC server, which protect it from every caller.
 
 Limits of a token are those of its metering (`server/token_limits.py`).
 """
@@ -13,7 +13,7 @@ _IDENTITY_ONLY = 1 << 0
 
 
 class GrpcLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a server takes from the network at a time, and for how long it waits."""
+    """Bounds on the data that a server holds for clients, and on its waits."""
 
     message_bytes: int = 72 * _MIB
     """Bytes of a request: a transaction may have 64 MiB, and its encoding adds some."""
@@ -32,9 +32,9 @@ class GrpcLimits(msgspec.Struct, frozen=True, kw_only=True):
     handshake_seconds: float = 10.0
     """Time in which a connection must have been made, with TLS and the first frames."""
     keepalive_seconds: float = 30.0
-    """Silence after which a client is asked whether it is there."""
+    """Seconds of silence after which the server pings a client."""
     keepalive_timeout_seconds: float = 20.0
-    """Time in which it must answer that."""
+    """Seconds in which the client must answer the ping."""
     metadata_bytes: int = 16 * 1024
     """Bytes of the headers of a call."""
 

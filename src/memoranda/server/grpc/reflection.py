@@ -1,4 +1,4 @@
-"""The reflection service of gRPC, by which tools such as grpcurl learn what the server has."""
+"""The reflection service of gRPC, which describes the services to tools such as grpcurl."""
 
 from __future__ import annotations
 

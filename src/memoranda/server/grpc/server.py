@@ -37,7 +37,7 @@ Handlers = Mapping[str, grpc.RpcMethodHandler]
 
 
 class Service(msgspec.Struct, frozen=True):
-    """A service that tells by itself who calls."""
+    """A service with its own authentication."""
 
     handlers: Handlers
     check: Callable[[Any], Awaitable[None]]
@@ -177,7 +177,7 @@ def address_of(host: str, port: int) -> str:
 
 
 def _endpoints_of(name: str, service: Service) -> dict[str, Endpoint]:
-    """Return the endpoints of a service that tells by itself who calls."""
+    """Return the endpoints of a service with its own authentication."""
     endpoints = {}
     for method, handler in service.handlers.items():
         path = f"/{name}/{method}"

@@ -13,7 +13,7 @@ from memoranda.wire.errors import ERROR_KEY, encode_error
 PUSHBACK_KEY = "grpc-retry-pushback-ms"
 """The key of the trailing metadata that tells a client when to try again."""
 BUSY_SECONDS = 0.1
-"""When to try again, where an error does not say it."""
+"""Seconds until the next attempt, if the error does not name them."""
 MAX_TEXT_BYTES, MAX_ERROR_BYTES = 1024, 4096
 """What fits into the trailers that clients accept by default, which are of 8 KiB with all else."""
 

@@ -27,7 +27,7 @@ def server_credentials(files: TlsFiles) -> Any:
 
 
 class _CertificateSource:
-    """The certificate of a server, as its files have it.
+    """The certificate of a server, read from its files.
 
     `fetch` is called at each handshake, in a thread of grpc. Files that do not fit together, as
     while they are being replaced, change nothing: they are read again at the next handshake.

@@ -1,4 +1,4 @@
-"""The stream of writes: a client sends batches, and gets the outcomes as they are known."""
+"""The stream of writes: a client sends batches, and gets each outcome when it is known."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _WriteStream:
             await self._end(tasks)
 
     async def _answered(self, receiving: asyncio.Task[None], stopping: asyncio.Future[Any]) -> None:
-        """Wait until all that was taken is answered, and nothing more comes; raise why it ends."""
+        """Wait until every accepted write is answered; raise the error that ends the stream."""
         await asyncio.wait((receiving, stopping), return_when=asyncio.FIRST_COMPLETED)
         has_ended = receiving.done()
         if not has_ended:

@@ -1,9 +1,9 @@
-"""The directory of a database: which other databases its stores are in.
+"""The directory of a database: it knows the stores that are in other databases.
 
 The database that programs are given, the home of all stores, knows each by its name. A store is at
 home, or on a server: a database that was added under a short name. There it has the same id, and
-the same name. A server's database is an ordinary one, so whoever knows its URL can open its stores
-without the directory.
+the same name. A server's database is an ordinary one, so its stores can also be opened by its own
+URL, without the directory.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _FIRST = "head"
 
 
 class Distribution(msgspec.Struct, frozen=True):
-    """What was done."""
+    """The result of a distribution."""
 
     distributed: tuple[str, ...]
     copied: tuple[str, ...]

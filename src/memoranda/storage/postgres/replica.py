@@ -53,7 +53,7 @@ class ReplicaReader(Connection):
     server: object = None
     """The server that it is connected to."""
     position = Position((0, 0))
-    """Where the server was when it was last looked at."""
+    """The last known position of the server."""
 
 
 class ReplicaPool:
@@ -89,7 +89,7 @@ class ReplicaPool:
         self._server: dict[str, str] | None = None
         """The address of the chosen server; None: none is chosen."""
         self._floor = Position((0, 0))
-        """What every new connection must have seen."""
+        """The position that every new connection must have reached."""
 
     def lend(self, min_commit: int) -> ReplicaReader:
         """Return a reader that has seen a commit, and the index as this process has changed it."""
@@ -215,7 +215,7 @@ def read_position(
 
 
 def _address(database: psycopg.Connection[Row]) -> dict[str, str]:
-    """Return what of the connection's parameters names its server."""
+    """Return the parameters of the connection that identify its server."""
     info = database.info
     address = {"host": info.host, "port": str(info.port)}
     if info.hostaddr and not info.host.startswith("/"):

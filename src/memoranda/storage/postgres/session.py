@@ -14,7 +14,7 @@ from memoranda.storage.postgres.connection import Connection, connect, translate
 from memoranda.storage.postgres.statements import Statements
 
 _NO_STORE = 0
-"""What statements that name no store are bound with."""
+"""The store id for statements that name no store."""
 
 
 class Session:
@@ -51,7 +51,7 @@ class Session:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit what the block does, or nothing of it."""
+        """Commit all changes of the block, or none."""
         with translate_errors(), self.database.transaction():
             yield
 

@@ -86,7 +86,7 @@ class SideSession:
         self._index.last_stamp = stamp
 
     def end(self) -> None:
-        """Roll back what was not committed, and give the connection back."""
+        """Roll back uncommitted changes, and return the connection to the pool."""
         if self._connection.database.in_transaction:
             self.run("rollback")
         if not self._writes:

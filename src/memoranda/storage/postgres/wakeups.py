@@ -1,6 +1,6 @@
 """Wake-ups between processes: commits are announced by NOTIFY, and heard by LISTEN.
 
-They are hints. Whoever waits for commits also polls, less often while announcements are heard. How
+They are hints. Readers that wait for commits also poll, less often while announcements arrive. How
 they are sent is in `announcer.py`.
 
 Stores of a database that share this object share its connection, which is open while anybody waits.
@@ -40,7 +40,7 @@ _RETRY_SECONDS = 5.0
 
 
 class _Ear(msgspec.Struct):
-    """Who listens for a store."""
+    """The listeners of a store."""
 
     wake: Callable[[], None]
     send: Send
@@ -138,7 +138,7 @@ class DatabaseWakeups:
         _close(session)
 
     def _keep_listening(self) -> bool:
-        """Drop whom nobody waits for; return whether anybody is left."""
+        """Drop stores without a listener; return whether any is left."""
         now = self._clock.monotonic()
         with self._lock:
             for store_id in [number for number, ear in self._ears.items() if ear.until < now]:

@@ -1,4 +1,4 @@
-"""Errors of gRPC as errors of ours: those of the server, and those of the way to it."""
+"""Translation of gRPC errors: those that the server sent, and those of the connection."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 """Statuses of a connection that ended, or that could not be made. Whoever cancels a call itself
 does not ask for its status."""
 _LOST_DETAILS = ("RST_STREAM", "Internal error from Core")
-"""What other statuses say where it is the connection that ended: the other side has reset a stream,
-or gRPC could not send the next message of one."""
+"""Details of other statuses that mean a lost connection: the peer has reset a stream, or gRPC could
+not send the next message."""
 
 
 def translated(error: Any, place: str) -> MemorandaError:

@@ -3,8 +3,8 @@
 Three sorts of threads take part. A caller adds its write to the queue and waits. The *sender* is a
 thread of gRPC that asks for the next batch: it takes whatever callers have added while the last one
 was on its way. The *receiver* reads outcomes and wakes callers; if the connection is lost, it opens
-the stream again, which first sends what is unanswered. Neither is ever interrupted by a signal, so
-that a caller that is leaves the stream as it is for others.
+the stream again, which first sends what is unanswered. Signals interrupt neither of them, so an
+interrupted caller leaves the stream intact for others.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class WriteStream(WriteSender):
     # The sender.
 
     def _batches(self, stream: _Stream) -> Iterator[Any]:
-        """Yield what is to be sent on a stream, until it is over."""
+        """Yield the batches to send on a stream, until it is closed."""
         while True:
             self._wait_for_peers(stream)
             with self._lock:

@@ -1,4 +1,4 @@
-"""The HTTP client of a store: its connections, its requests, and how long it waits for answers."""
+"""The HTTP client of a store: its connections, its requests, and its timeouts."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Requests:
 
 
 def client_options(options: RemoteOptions) -> dict[str, Any]:
-    """Return what a client of httpx2 is made with.
+    """Return the arguments for a client of httpx2.
 
     A proxy of the environment is used for other machines. No cookie is kept, no redirect followed.
     """

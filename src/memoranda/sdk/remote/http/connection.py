@@ -202,7 +202,7 @@ class HttpStream(MessageStream):
             raise ConnectionLost(f"a call to {self._connection.place} was cancelled")
 
     def cancel(self) -> None:
-        """End the call: whoever reads is woken by the end of the connection."""
+        """End the call; the end of the connection wakes a thread that reads."""
         self._is_cancelled = True
         if self._connection.is_forked:  # the connection is that of the other process
             return

@@ -1,4 +1,4 @@
-"""Errors of HTTP as errors of ours: those of the server, and those of whoever is between."""
+"""Translation of HTTP errors: those of the server, and those of proxies on the way."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _UNKNOWN_CALL_STATUSES = frozenset((404, 405, 406, 410, 415, 501))
 
 @contextmanager
 def translating(connection: Connection | AsyncConnection) -> Iterator[None]:
-    """Raise errors of ours; once the connection is closed, that is why a call has failed."""
+    """Translate errors; after `close`, every error becomes `StoreClosed`."""
     try:
         yield
     except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
@@ -126,7 +126,7 @@ def _problem(headers: Mapping[str, str], body: bytes) -> dict[str, object]:
 
 
 def _explanation(problem: Mapping[str, object], body: bytes) -> str:
-    """Return what a response says of itself, in short."""
+    """Return the text of a response, shortened."""
     text = str(problem.get("detail", "")) or " ".join(body.decode("utf-8", "replace").split())
     return f": {text[:_EXPLANATION_CHARACTERS]}" if text else ""
 

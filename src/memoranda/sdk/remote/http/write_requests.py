@@ -1,8 +1,8 @@
 """The writes of a store over HTTP, for threads: batches, each of which is a request.
 
-Some threads send what is queued, each one batch at a time. So callers that write at a time share a
-request, as soon as there are more of them than requests; and a write that takes long keeps only its
-own request busy. The outcomes of a batch come as they are known.
+Some threads send the queue, each one batch at a time. So concurrent callers share a request when
+there are more callers than requests, and a slow write delays only its own request. The outcomes of
+a batch come as they are known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memoranda.storage.thread_locks import Wakeup
 MAX_REQUESTS = 4
 """Batches on their way at a time."""
 NOT_TAKEN = (*REFUSALS, InvalidInput)
-"""Errors that tell that the server has taken nothing, where a request has failed as a whole."""
+"""Errors of a whole request that mean that the server has accepted none of its writes."""
 _IDLE_SECONDS = 10.0
 """Seconds after which a thread that has nothing to send ends."""
 
