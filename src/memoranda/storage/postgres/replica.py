@@ -131,19 +131,25 @@ class ReplicaPool:
                 self._idle.pop().close()
 
     def _connect(self) -> ReplicaReader:
-        database = self._open()
+        database, server, floor = self._connect_to_chosen()
         reader = ReplicaReader(
             database, self._open, self._statements, self._store_id, self._side, writes=False
         )
-        reader.server, reader.position = self._server, self._floor
+        reader.server, reader.position = server, floor
         return reader
 
     def _open(self) -> psycopg.Connection[Row]:
-        """Connect to the chosen server; if it is gone or none is chosen, choose one."""
+        return self._connect_to_chosen()[0]
+
+    def _connect_to_chosen(self) -> tuple[psycopg.Connection[Row], dict[str, str], Position]:
+        """Connect to the chosen server; if it is gone or none is chosen, choose one.
+
+        Returns the server and its least position, too: another thread may choose another one next.
+        """
         with self._lock:
             if self._server is not None:
                 with suppress(errors.Unavailable):
-                    return connect(self._conninfo, **self._server)
+                    return connect(self._conninfo, **self._server), self._server, self._floor
             database = connect(self._conninfo)
             try:
                 self._check_store(database)
@@ -154,7 +160,7 @@ class ReplicaPool:
                 database.close()
                 raise
             self._server = _address(database)
-            return database
+            return database, self._server, self._floor
 
     def _check_store(self, database: psycopg.Connection[Row]) -> None:
         """Refuse a database without this store; one that was just created may not be there yet."""
