@@ -22,6 +22,11 @@ from memoranda.server.wakeups import Wakeups
 
 MAX_WAIT_SECONDS = 1.0
 """Seconds between two checks whether the caller of a waiting subscription may still read."""
+_PAGES_AT_ONCE = 4
+"""Pages of a replay that are read together, if they are small."""
+_SMALL_BYTES = 128 * 1024
+"""Bytes of operations after which no further page is read with others: a slow client keeps little
+more in memory than one large page."""
 
 
 class EventPage(msgspec.Struct, frozen=True):
@@ -43,8 +48,29 @@ async def replay_pages(
     replay: LogReplay = await calls.run(work)
     yield EventPage(core.log_id, replay.through, False, [])
     while replay.at < replay.through:
-        if events := await calls.run(replay.next_stored_stretch):
+        for events in await calls.run(next_pages, replay):
             yield EventPage(core.log_id, replay.through, False, events)
+
+
+def next_pages(replay: LogReplay) -> list[list[StoredEvent | ReplayEvent]]:
+    """Read the next pages of a replay that have events; none if there are none soon.
+
+    Small pages are read together: to hand a thread the next one costs as much as to read half of
+    it. After a large page, or one that had to be decoded, others have their turn first.
+    """
+    pages: list[list[StoredEvent | ReplayEvent]] = []
+    size = 0
+    for _ in range(_PAGES_AT_ONCE):
+        if replay.at >= replay.through:
+            break
+        events = replay.next_stored_stretch()
+        if events:
+            pages.append(events)
+        sizes = [len(event.operations) for event in events if isinstance(event, StoredEvent)]
+        size += sum(sizes)
+        if size > _SMALL_BYTES or len(sizes) < len(events):
+            break
+    return pages
 
 
 async def subscription_pages(

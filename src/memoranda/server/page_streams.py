@@ -1,7 +1,7 @@
 """Streams of pages: a long answer, a replay or a subscription on its way to a caller.
 
 One page is read ahead while its predecessor is sent. So a stream has two pages in memory at most,
-however slowly its caller reads.
+however slowly its caller reads; small pages of a replay are read some at a time.
 """
 
 from __future__ import annotations
