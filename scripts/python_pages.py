@@ -245,7 +245,7 @@ PAGES = (
     Page(
         "directory",
         "Agents, namespaces and ids",
-        "List who wrote where, and find an id by its first characters.",
+        "List agents and namespaces, and find an id by its first characters.",
         (
             *names("agents namespaces find_id find_ids short_ids sql_views", "Store"),
             *names("AgentSummary NamespaceSummary IdMatch SqlView"),

@@ -120,7 +120,7 @@ class OpenTransaction:
             self._facts = FactOverlay(lambda: self.draft.base_commit)
         return self._facts
 
-    # Who stages, and where.
+    # The acting agent, and its scope.
 
     def owner(self, namespace: str, agent_id: str) -> Scope:
         """Return the checked scope of something new."""

@@ -113,7 +113,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "stores": ("stores:stores", "Create, list, rename, move and drop stores of a server."),
         "token": ("tokens:token", "Create, list, rotate and revoke tokens of a server."),
         "config": ("config:config", "Show the settings and where they come from, or check a file."),
-        "hook": ("hook:hook", "Tell an assistant what is remembered, and store what is said."),
+        "hook": ("hook:hook", "Give an assistant its memories, and store its messages."),
         "mcp": ("mcp:mcp", "Serve a store to an assistant over MCP, on stdin and stdout."),
     },
 }

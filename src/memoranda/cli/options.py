@@ -212,7 +212,7 @@ _OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         cls=SettingOption,
         setting="token",
         metavar="TOKEN",
-        help="Who calls, for a store of a server.",
+        help="Token of the caller, for a store of a server.",
     ),
     "agent": click.option(
         "--agent",
@@ -437,7 +437,7 @@ def takes_evidence(command: Command) -> Command:
 takes_visibility = click.option(
     "--visibility",
     type=click.Choice(["namespace", "private"]),
-    help="Who sees it; default: as its source, so facts of a private memory are private.",
+    help="Visibility; default: as its source, so facts of a private memory are private.",
 )
 takes_txn_id = click.option("--txn-id", metavar="ID", help="Idempotency key for safe retries.")
 takes_form = click.option(

@@ -100,7 +100,7 @@ class StagingTask:
 
     def __await__(self) -> Generator[Any, None, Any]:
         yield from asyncio.wait([self._task]).__await__()
-        self._is_told = True  # not before: whoever is cancelled while it waits is not told
+        self._is_told = True  # not before: a task that is cancelled while it waits gets no error
         return self._task.result()
 
     async def settled(self) -> None:

@@ -95,7 +95,7 @@ class BackupFolder:
         for path in self._folder.iterdir():
             match = self._pattern.fullmatch(path.name)
             if match is not None:
-                with suppress(ValueError):  # digits that are no time, in a name of somebody else
+                with suppress(ValueError):  # digits that are no time: a file of another program
                     files.append(BackupFile(path, _parse_stamp(match[1])))
         return sorted(files, key=lambda file: file.made_at, reverse=True)
 

@@ -117,7 +117,7 @@ def open(
 
     `grpc://host:port/store`, or `http://host:port/store` where a network passes nothing else, is a
     store of a server. `grpcs://` and `https://` are encrypted; `tls` names the certificates. A
-    server decides all of the above itself, and takes a `token` that says who calls. A lost
+    server decides all of the above itself, and takes a `token` that identifies the caller. A lost
     connection is made again for `timeout` seconds (30); a write takes effect once nonetheless.
     """
     embedded: dict[str, Any] = {

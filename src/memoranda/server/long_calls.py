@@ -68,7 +68,7 @@ class _Progress:
         self._last = Step(done, total)
         if not self._has_begun:
             self._has_begun = True
-            with suppress(RuntimeError):  # the loop is closed, and nobody waits
+            with suppress(RuntimeError):  # the loop is closed, and no task waits
                 self._loop.call_soon_threadsafe(self.begun.set_result, None)
 
     def take(self) -> Step | None:

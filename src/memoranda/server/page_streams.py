@@ -58,5 +58,5 @@ class PageStream(Generic[Page]):
             ahead.cancel()
             await asyncio.wait((ahead,))
             if not ahead.cancelled():
-                ahead.exception()  # nobody asks for that page any more
+                ahead.exception()  # no caller needs that page any more
         await self._pages.aclose()

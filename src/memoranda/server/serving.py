@@ -206,7 +206,7 @@ class Server:
                 self.http_port = self._http.bind(settings.http.host, settings.http.port)
             stores = self._stores = await asyncio.to_thread(self._store_set)
             opened.push_async_callback(stores.close, 0)
-            if not settings.serves_many:  # whoever owns it already is told of at once
+            if not settings.serves_many:  # an error about another owner comes at once
                 await opened.enter_async_context(stores.use(""))
             control = None
             if settings.tokens is not False or settings.jobs.scheduled:

@@ -456,7 +456,7 @@ class StoreSet:
         except StoreReadOnly:
             if not isinstance(location, Path) or os.access(location.parent, os.W_OK):
                 raise
-            # Where nothing can be written, nobody writes, and a reader need not be the owner.
+            # A store on read-only media has no writer, so a reader need not own it.
             core = self._open_core(name, location, read_only=True)
             return OpenStore(name, core, self._shared.lanes, None)
         is_open = False
@@ -561,7 +561,7 @@ class StoreSet:
     def _end(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # those who wait get it; if nobody does, it is not a defect
+            task.exception()  # waiting tasks get it; without any, it is not a defect
 
 
 def _lost() -> StoreBusy:

@@ -64,7 +64,7 @@ class Attributes:
         Raises `NotUnderstood`. Fields that are of the message alone are left out.
         """
         arguments = self._zeros.copy()
-        for name, container in self._containers:  # whoever gets one may change it
+        for name, container in self._containers:  # the caller may change it
             arguments[name] = container()
         converters = self._converters
         for field, value in message.ListFields():

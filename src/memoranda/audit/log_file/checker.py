@@ -131,7 +131,7 @@ class LogChecker:
         """Check that an erasing event attests exactly the erasures made in its name."""
         current = map(
             effective_operation, operations
-        )  # who erased something may be forgotten since
+        )  # the agent that erased something may be forgotten since
         erasing = [operation for operation in current if isinstance(operation, Erase)]
         claim = self._claims.pop(commit_ts, None)
         if not erasing and claim is None:

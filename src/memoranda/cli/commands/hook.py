@@ -24,7 +24,7 @@ Command = Callable[..., None]
 
 @click.group()
 def hook() -> None:
-    """Tell an assistant what is remembered, and store what is said.
+    """Give an assistant its memories, and store its messages.
 
     Programs with hooks run these commands: `memoranda mcp install --hooks` sets them up. They read
     the event as JSON on stdin, end within two seconds, and always succeed; errors go to stderr.
@@ -60,7 +60,7 @@ def session_start(target: Target, *, client: str | None, url: str | None) -> Non
 def prompt(target: Target, *, client: str | None, url: str | None) -> None:
     """Print what recall finds for the prompt, if anything fits.
 
-    What the session was told before, and what was said in it, is left out.
+    Hits that the session was shown before, and messages of the session itself, are left out.
     """
     _run("prompt", target, client, url)
 
@@ -68,14 +68,14 @@ def prompt(target: Target, *, client: str | None, url: str | None) -> None:
 @hook.command("pre-compact")
 @_takes_event
 def pre_compact(target: Target, *, client: str | None, url: str | None) -> None:
-    """Store what was said, before the program shortens it."""
+    """Store new messages before the program shortens them."""
     _run("pre-compact", target, client, url)
 
 
 @hook.command("session-end")
 @_takes_event
 def session_end(target: Target, *, client: str | None, url: str | None) -> None:
-    """Store what was said since the last event."""
+    """Store the messages since the last event."""
     _run("session-end", target, client, url)
 
 

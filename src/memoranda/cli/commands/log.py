@@ -315,7 +315,7 @@ def _warn_all(warnings: Iterable[str]) -> None:
         warn(warning)
 
 
-# Subscriptions: following the log, and the cursors of those who follow it.
+# Subscriptions: following the log, and cursors.
 
 _DEFAULT_EVENTS = 10
 """Past events that `tail` prints first, as the command `tail` prints lines."""

@@ -33,7 +33,9 @@ _FIELDS = (
     click.option("--event-time", metavar="TIME", help="Time of the event it describes."),
 )
 _NEW = (
-    click.option("--title", metavar="TEXT", help="Unique title; reusing it changes what is given."),
+    click.option(
+        "--title", metavar="TEXT", help="Unique title; reusing it changes the given fields."
+    ),
     click.option("--private", is_flag=True, help="Hide it from other agents."),
     click.option(
         "--transcript",

@@ -23,8 +23,8 @@ ALL = "*"
 def token() -> None:
     """Create, list, rotate and revoke tokens of a server.
 
-    A token says who calls: the store, the agent in whose name it acts, the namespaces and the verbs
-    it covers. A running server sees every change within a second.
+    A token identifies a caller: its store, the agent that it acts for, and the namespaces and verbs
+    that it covers. A running server sees every change within a second.
     """
 
 

@@ -73,9 +73,7 @@ class ServerSection(Section, frozen=True, kw_only=True):
             "clients of MCP."
         ),
     ] = []
-    metrics_open: Annotated[
-        bool, Meta(description="Show /metrics to whoever can connect, without a token.")
-    ] = False
+    metrics_open: Annotated[bool, Meta(description="Show /metrics without a token.")] = False
     tls_cert: Annotated[Path, Meta(description="The server's certificate, in PEM.")] = None
     tls_key: Annotated[Path, Meta(description="Its private key.")] = None
     tls_client_ca: Annotated[
@@ -131,7 +129,9 @@ class Configuration(Section, frozen=True, kw_only=True):
     ] = "auto"
     token: Annotated[
         Text,
-        Meta(description="Who calls, for a store of a server.", extra={"is_secret": True}),
+        Meta(
+            description="Token of the caller, for a store of a server.", extra={"is_secret": True}
+        ),
     ] = None
     signers: Annotated[Path, Meta(description="The folder of key files.")] = None
     signer: Annotated[Text, Meta(description="The signer: its name, or its file.")] = None

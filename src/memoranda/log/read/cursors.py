@@ -26,7 +26,7 @@ from memoranda.storage.port import Engine, OutcomeUnknown, Reader, Row, Writer
 # The seal: detects cursors that were added, removed or changed outside the engine.
 #
 # It is the exclusive or of a hash of each cursor's name and note, stored beside them and updated
-# with them. It has no key, so it detects only changes by somebody who does not update it.
+# with them. It has no key, so it detects only changes by a program that does not update it.
 
 PREFIX = "cursor:"
 END = "cursor;"

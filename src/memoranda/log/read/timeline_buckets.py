@@ -71,7 +71,7 @@ def _divide(start: int, end: int, number: int) -> list[int]:
     return [start + length * part // parts for part in range(parts + 1)] if parts else []
 
 
-# Scopes: what is counted event by event, and what a compaction has summed up.
+# Scopes: parts that are counted event by event, and compacted parts.
 
 
 class _Scope(msgspec.Struct, frozen=True):

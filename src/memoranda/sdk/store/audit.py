@@ -74,7 +74,7 @@ class CheckpointCalls(Handle):
     def prove(
         self, commit_ts: int | HasCommit, *, checkpoint: CheckpointRef | None = None
     ) -> InclusionProof:
-        """Prove that a commit is in the log: `json()` is for whoever holds the log's key.
+        """Prove that a commit is in the log: `json()` is for others who have the log's public key.
 
         It is proven for a checkpoint, given by its size or as its note; without one, for the last.
         """

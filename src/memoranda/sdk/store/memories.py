@@ -63,8 +63,8 @@ class MemoryCalls(Handle):
     ) -> Memory:
         """Store a memory and return it; `outcome` is created, updated or unchanged.
 
-        A title is unique in its namespace: reusing it adds a version to the memory that has it,
-        which keeps what is not given here.
+        A title is unique in its namespace: reusing it adds a version to the memory that has it, and
+        fields that are not given keep their values.
 
         kind: observation (the default), reflection, decision, event, conversation, claim, concept
             or persona
@@ -150,7 +150,7 @@ class MemoryCalls(Handle):
         entity_id: str | UnsetType | None = UNSET,
         confidence_source: str | UnsetType | None = UNSET,
     ) -> Memory:
-        """Change fields of a memory, and return its new version; what is not given stays.
+        """Change fields of a memory, and return its new version; other fields keep their values.
 
         The fields are those of `remember`; None removes a title, metadata, an event time or a text
         about the origin. `ttl` counts from this commit, and None is the tier's lifetime; a `tier`
@@ -280,7 +280,7 @@ class MemoryCalls(Handle):
         """Change the settings of a namespace.
 
         Settings apply to later writes, in the namespace and in children without a setting of their
-        own. What is not given stays.
+        own. Settings that are not given keep their values.
 
         max_reflection_depth: longest chain of reflections on reflections; 0 forbids reflections
         tiers: the lifetime of each tier's memories, such as {"short": "6h"}; None is for ever

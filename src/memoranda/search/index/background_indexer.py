@@ -176,7 +176,7 @@ class BackgroundIndexer:
         return True
 
 
-# Reindexing: doing at once what is otherwise done in the background.
+# Reindexing: the background work, done at once.
 #
 # It can be interrupted, and continues from there the next time. If the indexes are up to date, it
 # does nothing.

@@ -109,7 +109,7 @@ def _is_judged(candidate: Candidate) -> bool:
     return candidate.kind != FACT and not candidate.is_long
 
 
-# Statements: who asks a question does not answer it.
+# Statements: a question does not answer another one.
 
 
 def _weigh_statements(candidates: Sequence[Candidate]) -> None:

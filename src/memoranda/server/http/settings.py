@@ -21,5 +21,5 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     authorization_servers: tuple[str, ...] = ()
     """OAuth servers that give out tokens of this server, which its metadata names (RFC 9728)."""
     metrics_open: bool = False
-    """Whether `/metrics` is shown to whoever can connect, without a token."""
+    """Whether `/metrics` needs no token."""
     limits: HttpLimits = HttpLimits()

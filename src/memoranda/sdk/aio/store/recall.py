@@ -51,14 +51,14 @@ class AsyncRecallCalls(AsyncHandle):
         False, of those below it, as far as the bound agent may see them. `agent_id` asks for those
         of one agent alone; `kinds` for kinds of hits (memory, fact, passage) or of memories; `tags`
         for memories that have all of them, `metadata` for those that have these members. `speaker`
-        asks for what somebody said, by name or role: passages, and memories that cite them.
+        selects the words of a speaker, by name or role: passages, and memories that cite them.
 
         `since` and `until` bound the time of a hit, half-open: its `event_time`, else when it was
         created, said or began to hold. `min_score` leaves out hits with a lower score. The hits do
         not depend on `k`, but for their number.
 
-        `valid_at` asks what held at an instant, `known_at` what was known at a moment: nothing
-        later is in the answer. What was superseded or has expired is shown only when asked for.
+        `valid_at` selects what held at an instant, `known_at` what was known at a moment: the
+        answer has nothing later. Superseded and expired items are left out by default.
         """
         call = Recall(
             query=query,
@@ -103,8 +103,8 @@ class AsyncRecallCalls(AsyncHandle):
         """Return what `recall` returns, and how it came about.
 
         The arguments are those of `recall`. The answer says how many candidates the words, the
-        vectors and the graph found, and what was dropped and why: superseded, retracted, expired,
-        ended, not of the requested kind, time or agent, or the same as a hit.
+        vectors and the graph found, and which were dropped, with the reasons: superseded,
+        retracted, expired, ended, not of the requested kind, time or agent, or the same as a hit.
         """
         call = ExplainRecall(
             query=query,
@@ -150,7 +150,7 @@ class AsyncRecallCalls(AsyncHandle):
         """Return what `recall` finds as text for a prompt, of at most `budget` * 4 characters.
 
         Each hit is a line with its date; lines below say where it comes from. The arguments are
-        those of `recall`. What was superseded is in it, and says by what, unless
+        those of `recall`. Superseded items are included, marked with their successor, unless
         `include_superseded` is False.
         """
         call = RecallContext(

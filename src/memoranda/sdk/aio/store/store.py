@@ -104,7 +104,7 @@ class AsyncStore(
         The first such transaction makes the log trust the key for this agent.
 
         Where reads go to a replica (`read_url`), those of this handle see at least `min_commit`: a
-        commit that another process was told of.
+        commit that was acknowledged to another process.
         """
         limits, bound = self._calls.limits, self._defaults
         defaults = rebound(limits, bound, agent_id, namespace, signer, min_commit)
