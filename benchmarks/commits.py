@@ -89,16 +89,18 @@ def _add_keys(store: Store, agents: int) -> None:
 
 
 def tasks(path: Path | str, seconds: float, count: int = 32, *, has_keys: bool = False) -> float:
-    """Measure asyncio tasks; with `has_keys`, the keys are there before."""
-    if has_keys:
-        with memoranda.open(path) as store:
-            _add_keys(store, count)
-    return asyncio.run(_tasks(path, seconds, count))
+    """Measure asyncio tasks; with `has_keys`, the keys are there before, and known to the store."""
+    return asyncio.run(_tasks(path, seconds, count, has_keys=has_keys))
 
 
-async def _tasks(path: Path | str, seconds: float, count: int) -> float:
+async def _tasks(path: Path | str, seconds: float, count: int, *, has_keys: bool) -> float:
     done = [0] * count
     async with await memoranda.open_async(path) as store:
+        for number in range(count if has_keys else 0):
+            agent = store.bind(agent_id=f"a{number}")
+            async with agent.begin_transaction() as transaction:
+                for key in range(KEYS):
+                    transaction.write(key=f"k{key}", value=VALUE)
         end = time.perf_counter() + seconds
 
         async def work(number: int) -> None:
