@@ -64,6 +64,22 @@ def test_a_copy_needs_a_file(url: str, tmp_path: Path) -> None:
     assert SECRET not in result.output
 
 
+def test_a_store_is_copied_to_a_database_and_back(url: str, tmp_path: Path) -> None:
+    cli, file, back = Cli(tmp_path), tmp_path / "store.db", tmp_path / "back.db"
+    for number in range(3):
+        cli.row("write", "k", f'{{"n": {number}}}', "--db", file, "--agent", "a1")
+    head = cli.row("verify", "--db", file)["head_hash"]
+    assert cli("copy", file, url) == "Copied and verified 3 commits.\n"
+    assert cli.row("copy", url, back)["head_hash"] == head
+    cli.row("write", "k", '{"n": 3}', "--db", file, "--agent", "a1")
+    assert cli("copy", file, url) == "Copied and verified 4 commits.\n", "it is brought up to date"
+    assert cli.row("get", "k", "--db", url, "--agent", "a1")["value"] == {"n": 3}
+    cli.row("write", "k", '{"n": 4}', "--db", url, "--agent", "a1")
+    problem = cli.fails(1, "copy", file, url)
+    assert "somebody wrote to it" in problem
+    assert SECRET not in problem
+
+
 # A database of stores.
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -18,6 +19,9 @@ from tests.postgres_server import new_store_url
 
 _COMMITS = 600
 """More than the events of one page."""
+_LARGE_EVENTS = 60
+_LARGE_BYTES = 500_000
+"""Bytes of a value, and of a transcript, of a log that is larger than what may be held of it."""
 Place = Callable[[str], str]
 
 
@@ -91,27 +95,53 @@ def test_a_copy_gives_the_same_answers(source: str, target: str, place: Place) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def test_a_killed_copy_goes_on_where_it_ended(target: str, place: Place) -> None:
-    old, new = place("sqlite"), place(target)
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("sqlite", "sqlite"), ("sqlite", "postgres"), ("postgres", "sqlite")],
+)
+def test_a_killed_copy_goes_on_where_it_ended(source: str, target: str, place: Place) -> None:
+    """Twice, and the source is written to meanwhile."""
+    old, new = place(source), place(target)
     with open_at(old) as store:
         fill(store)
+        for kill_at in (200, 400):
+            script = (
+                "import memoranda, os, sys; memoranda.copy(sys.argv[1], sys.argv[2], "
+                f"progress=lambda done, _: done == {kill_at} and os.kill(os.getpid(), 9))"
+            )
+            child = subprocess.run([sys.executable, "-c", script, old, new], check=False)
+            assert child.returncode == -signal.SIGKILL
+            fill(store, first=_COMMITS, commits=50)
+        with closing(open_engine(new)) as engine, engine.reading() as reader:
+            row = reader.row("event_get", commit_ts=1)
+            assert row is not None, "a page was copied"
+            assert reader.row("event_get", commit_ts=_COMMITS - 1) is None
         expected = answers(store)
-    script = (
-        "import memoranda, os, sys; memoranda.copy(sys.argv[1], sys.argv[2], "
-        "progress=lambda done, _: done == 400 and os.kill(os.getpid(), 9))"
-    )
-    child = subprocess.run([sys.executable, "-c", script, old, new], check=False)
-    assert child.returncode == -signal.SIGKILL
-    with closing(open_engine(new)) as engine, engine.reading() as reader:
-        row = reader.row("event_get", commit_ts=1)
-        assert row is not None, "a page was copied"
-        assert reader.row("event_get", commit_ts=_COMMITS - 1) is None
     commits: list[int] = []
     memoranda.copy(old, new, progress=lambda done, _: commits.append(done))
     assert commits[0] > 1, "it did not begin again"
     with open_at(new) as store:
         assert answers(store) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["sqlite", "postgres"])
+@pytest.mark.parametrize("target", ["sqlite", "postgres"])
+def test_a_copy_holds_a_few_pages_of_a_large_log(source: str, target: str, place: Place) -> None:
+    old, new = place(source), place(target)
+    with open_at(old) as store:
+        agent = store.bind(agent_id="planner")
+        for number in range(_LARGE_EVENTS):
+            agent.write(key=f"k{number % 4}", value={"text": f"{number}" * (_LARGE_BYTES // 2)})
+            agent.store_transcript(f"{number} " + os.urandom(_LARGE_BYTES // 2).hex())
+    script = (
+        "import memoranda, psycopg, sys, tracemalloc; from memoranda.sdk import copy_store; "
+        "tracemalloc.start(); memoranda.copy(*sys.argv[1:]); "
+        "print(tracemalloc.get_traced_memory()[1])"
+    )
+    command = [sys.executable, "-c", script, old, new]
+    peak = int(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    assert peak < _LARGE_EVENTS * _LARGE_BYTES / 3
 
 
 @pytest.mark.slow

@@ -114,7 +114,21 @@ _PREPARED_STATEMENTS = 600
 _CACHED_READS = 64
 """Results that a connection caches: those of a dozen different scopes."""
 _STREAMED_ROWS = 256
-"""Rows that a stream fetches at once."""
+"""Rows that a stream fetches at once, at most."""
+_STREAMED_BYTES = 1024 * 1024
+"""Bytes of values that a stream fetches at once, if they are as long as the last ones."""
+_FIRST_ROWS = 8
+"""Rows that a stream fetches first, and by which factor it fetches more each time."""
+
+
+def _stream(cursor: psycopg.ServerCursor[Row]) -> Iterator[Row]:
+    """Yield the rows; the size of the last ones says how many are fetched at once."""
+    count = _FIRST_ROWS
+    while rows := cursor.fetchmany(count):
+        yield from rows
+        size = sum(len(value) for row in rows for value in row if isinstance(value, (bytes, str)))
+        fitting = _STREAMED_BYTES * len(rows) // max(size, 1)
+        count = max(1, min(fitting, count * _FIRST_ROWS, _STREAMED_ROWS))
 
 
 class Connection:
@@ -230,7 +244,7 @@ class Connection:
         bound = statement.bind_names(values, self._store_id)
         with translate_errors(), self._without_pipeline(), self._open_cursor(query) as cursor:
             cursor.execute(statement.text, bound)
-            yield from cursor
+            yield from _stream(cursor)
 
     def table_rows(self, table: str, columns: str) -> Iterator[Row]:
         """Yield every row of a table, from a cursor of the server; only inside a transaction."""
@@ -238,12 +252,10 @@ class Connection:
         text = statement.text.replace("COLUMN_NAMES", columns).replace("TABLE_NAME", table)
         with translate_errors(), self._without_pipeline(), self._open_cursor(table) as cursor:
             cursor.execute(text, [self._store_id])
-            yield from cursor
+            yield from _stream(cursor)
 
     def _open_cursor(self, name: str) -> psycopg.ServerCursor[Row]:
-        cursor = self.database.cursor(f"stream_{name}", binary=True)
-        cursor.itersize = _STREAMED_ROWS
-        return cursor
+        return self.database.cursor(f"stream_{name}", binary=True)
 
     def columns(self, query: str, /) -> tuple[str, ...]:
         """Return the names of a query's columns."""
