@@ -45,6 +45,10 @@ OTHERS = {
         *("checkpoint_id", "get_state_history", "thread_id", "memory_insert", "memory_replace"),
     },
     "docs/explanation/audit.md": {"secure_delete"},
+    "docs/howto/scale.md": {
+        *("connect_timeout", "keepalives_count", "keepalives_idle", "keepalives_interval"),
+        "tcp_user_timeout",
+    },
     "docs/howto/use-with-an-assistant.md": {tool.name for tool in TOOLS},
     "docs/howto/come-from-statehouse.md": {
         field.name
