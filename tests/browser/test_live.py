@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 from tests.browser.browser import Viewer, needs_chromium
 from tests.patience import wait_until
@@ -50,13 +50,29 @@ def test_who_looks_at_the_past_stays_there(served: str, view: View) -> None:
 
 def test_a_burst_is_followed_to_its_end(served: str, view: View) -> None:
     viewer = view(served)
-    page = viewer.open("/")
-    page.locator(".events li.current").wait_for()
-    page.evaluate(_WRITE_MANY, 1200)  # more than what is read at once
+    page = viewer.open("/facts")
+    moment = page.get_by_role("slider", name="The moment you look at")
+    wait_until(lambda: moment.get_attribute("aria-valuenow") == "44")
+    held: list[Route] = []
+
+    is_writing = True
+
+    def hold(route: Route) -> None:
+        if is_writing:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/replay?*after_commit*", hold)
+    page.evaluate(_WRITE_MANY, 600)  # more than what is read at once
     page.evaluate(_WRITE, "last")
+    wait_until(lambda: bool(page.evaluate("1")) and bool(held))
+    is_writing = False
+    for route in held:
+        route.continue_()
+    wait_until(lambda: moment.get_attribute("aria-valuenow") == "645")
+    page.get_by_role("link", name="Timeline").click()
     page.locator(".events li.current", has_text="last").wait_for()
-    viewer.settle()
-    assert page.get_by_label("What this event changed").get_by_text("last").count() == 1
 
 
 def test_pages_in_the_background_leave_connections_to_others(served: str, view: View) -> None:

@@ -51,6 +51,7 @@ def test_before_a_supersede_the_old_belief_stands(story: Path, serve: Serve, vie
     link.get_by_text("Nordlys cannot be relied on").wait_for()
     link.get_by_text("Nordlys is starting anew").wait_for()
     page.get_by_text("Pay Nordlys within a week").first.wait_for()
+    changes.get_by_text("that a belief rests on something that was superseded").wait_for()
 
 
 def test_an_event_says_what_it_changed(story: Path, serve: Serve, view: View) -> None:

@@ -13,19 +13,23 @@ export const groupOf = (kind) => GROUP_OF.get(kind) ?? "notice";
 const VERBS = {
   write: "wrote", delete: "deleted", remember: "remembered", update: "updated", retract: "retracted", touch: "touched",
   link: "linked", unlink: "unlinked", transcript: "stored a conversation", cite: "quoted", assert: "learned", end: "ended",
-  withdraw: "withdrew", alias: "named", merge: "merged", cardinality: "set a relation", notify: "notified", resolve: "decided",
+  withdraw: "withdrew", alias: "named", merge: "merged", cardinality: "set a relation", notify: "noticed", resolve: "decided",
   erase: "erased something", erased: "erased content", configure: "configured",
 };
 export const verbOf = (kind) => VERBS[kind] ?? kind;
 /** Say what an operation did, in one word if there is one. */
 export const deedOf = ({ type, value }) => (type === "link" && value?.relation === "supersedes" ? "superseded" : verbOf(type));
 
+const NOTICED = { key: "key", fact: "fact" };
+/** What happened to the evidence that a notice is about. */
+export const FATES = { superseded: "was superseded", overwritten: "was overwritten", closed: "has ended", retracted: "was retracted", deleted: "was deleted", forgotten: "was erased", withdrawn: "was withdrawn" };
+
 /** Return what an operation is about, as text. */
 export function subjectOf({ type, key, value }) {
   if (type === "remember" || type === "update") return value?.title ?? value?.content ?? "";
   if (value?.subject !== undefined && value?.relation !== undefined) return `${value.subject} ${value.relation} ${value.object ?? ""}`;
   if (type === "link" || type === "unlink") return value?.relation === "supersedes" ? "a memory" : `two memories: ${(value?.relation ?? "").replaceAll("_", " ")}`;
-  if (type === "notify") return `${value?.dependent_kind ?? "belief"}: its evidence was ${value?.change ?? "changed"}`;
+  if (type === "notify") return `that a ${NOTICED[value?.dependent_kind] ?? "belief"} rests on something that ${FATES[value?.change ?? "superseded"] ?? "changed"}`;
   if (type === "resolve") return `${value?.decision}${value?.note ? ": " + value.note : ""}`;
   if (type === "cardinality") return `${value?.relation}: ${value?.cardinality}`;
   if (type === "transcript" || type === "cite") return "";

@@ -59,7 +59,7 @@ async function refresh({ reopen }) {
   }
 }
 
-const selection = computed(() => JSON.stringify([params.value.store, agent.value, namespace.value, params.value.from, params.value.to, params.value.kinds, params.value.q, stats.value?.log_id, stats.value?.commits]));
+const selection = computed(() => JSON.stringify([params.value.store, agent.value, namespace.value, params.value.from, params.value.to, params.value.kinds, params.value.q, stats.value?.log_id]));
 effect(() => {
   void selection.value;
   if (agent.value && stats.value) untracked(() => refresh({ reopen: true }));

@@ -4,6 +4,7 @@ import { ask, list, part, read, request } from "page/lib/api.js";
 import { story } from "page/lib/carrier.js";
 import { html, Mono, seen, shorten, Words } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
+import { FATES } from "page/lib/operations.js";
 import { Problem } from "page/lib/problem.js";
 import { at, Link, params, patch } from "page/lib/route.js";
 import { agent, arrival, canWrite, countNotices, namespace, namespaces } from "page/lib/store.js";
@@ -114,13 +115,12 @@ function Thing({ of, isThen = false }) {
 }
 
 const DECISIONS = { keep: "kept", revise: "revised", retract: "retracted" };
-const CHANGES = { superseded: "was superseded", overwritten: "was overwritten", closed: "has ended", retracted: "was retracted", deleted: "was deleted", forgotten: "was erased", withdrawn: "was withdrawn" };
 
 function Notice({ item }) {
   const { notice, dependent, old, now, replacement } = item;
   const isBoth = old?.entry && now?.entry && old.entry.version !== now.entry.version;
   return html`<article class="sheet notice">
-    <header><h2>${notice.kind === "stale_key" ? "A key" : notice.kind === "stale_fact" ? "A fact" : "A belief"} rests on something that ${CHANGES[notice.change] ?? notice.change}</h2><span class="quiet small"><${Time} at=${notice.created_at} /></span></header>
+    <header><h2>${notice.kind === "stale_key" ? "A key" : notice.kind === "stale_fact" ? "A fact" : "A belief"} rests on something that ${FATES[notice.change] ?? "changed"}</h2><span class="quiet small"><${Time} at=${notice.created_at} /></span></header>
     <div class="notice-grid">
       <div><h3>It was</h3><${Thing} of=${old} isThen=${true} /></div>
       <div><h3>It is now</h3>${isBoth ? html`<div class="of-state"><span class="kind"><${Mono} text=${now.ref.key} /></span> <span class="quiet small">v${now.entry.version}</span><br /><${Change} before=${old.entry.value} after=${now.entry.value} /></div>` : html`<${Thing} of=${now} />`}</div>
