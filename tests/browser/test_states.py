@@ -70,4 +70,5 @@ def test_a_server_that_went_away_is_said(story: Path, view: View) -> None:
     page.get_by_role("link", name="Timeline").click()
     page.locator(".events .event").first.click()
     page.get_by_text("The server does not answer").first.wait_for()
+    viewer.close()
     viewer.complaints.clear()  # the browser tells of each refused connection
