@@ -17,6 +17,7 @@ from tests.contract.blocking import Blocking, Loop
 from tests.contract.loopback import through_async_loopback, through_loopback
 from tests.contract.opener import Opener
 from tests.contract.remote import NOT_REMOTE, remote_opener
+from tests.one_connection import watch_connections
 from tests.postgres_server import new_store_url
 from tests.quick import IS_WHOLE, rank
 
@@ -149,11 +150,14 @@ def ids() -> FixedIds:
 
 
 @pytest.fixture
-def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def location(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> str:
     """Where the store of a test is: what `memoranda.open` takes, or the file of its server."""
     params = request.node.callspec.params
     place = str(params.get("open_store") or params["reopen"]).partition("-")[2]
     if place == "postgres":
+        watch_connections(monkeypatch)
         return new_store_url(tmp_path)
     return ":memory:" if place == "memory" else str(tmp_path / "store.db")
 

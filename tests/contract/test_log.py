@@ -24,7 +24,7 @@ def test_verify_walks_to_the_head(agent: Store) -> None:
     assert report.commits == commits
     assert report.head_hash == [*agent.replay()][-1].hash.hex()
     assert observations[-1] == (commits, commits)
-    assert len(observations) > 1
+    assert observations == sorted(set(observations))  # a server leaves some out
 
 
 def test_rebuilding_gives_the_same_rows(agent: Store) -> None:

@@ -249,7 +249,12 @@ class StoreLookups:
         self._transaction = transaction
 
     def find_title(self, key: TitleKey) -> str | None:
-        """Return the id of the memory that has a title, as the transaction sees it."""
+        """Return the id of the memory that has a title, as the transaction sees it.
+
+        The transaction begins before the snapshot, since that takes a connection of its own: behind
+        a pooler, a thread that holds one and waits for another can keep all others waiting.
+        """
+        self._transaction.draft.begin()
         with self._core.engine.snapshot() as reader:
             return self._transaction.memories.overlay(reader).find_by_title(key)
 

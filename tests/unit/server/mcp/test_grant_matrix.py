@@ -94,13 +94,19 @@ class Tokens:
 
 
 def _stripped(value: Any) -> Any:
-    """Return an answer without what depends on the whole chain, also in its text."""
+    """Return an answer without what depends on the whole chain, also in its text.
+
+    A write without effect names the head, and the last refusal is logged before that or behind it.
+    """
     if isinstance(value, dict):
-        return {name: _stripped(part) for name, part in value.items() if name not in PER_STORE}
+        is_unchanged = value.get("outcome") == "unchanged"
+        left_out = {*PER_STORE, "commit"} if is_unchanged else PER_STORE
+        return {name: _stripped(part) for name, part in value.items() if name not in left_out}
     if isinstance(value, list):
         return [_stripped(part) for part in value]
     if isinstance(value, str):
-        return re.sub(r'"(hash|digest)":"\w+"', "", value)
+        without_head = re.sub(r'"outcome":"unchanged","commit":\d+', "", value)
+        return re.sub(r'"(hash|digest)":"\w+"', "", without_head)
     return value
 
 
