@@ -35,6 +35,14 @@ class Counting:
         self._count(query, len(rows))
         return rows
 
+    def rows_each(self, query: str, items: Any, /) -> Any:
+        rows_of_each = self._reader.rows_each(query, items)
+        self._count(query, sum(map(len, rows_of_each)))
+        return rows_of_each
+
+    def rows_before(self, query: str, following: str, item: Any, /, **values: Any) -> Any:
+        return self.rows(query, **values), self.rows_each(following, [item])[0]
+
     def _count(self, query: str, rows: int) -> None:
         if query == "event_head":
             return

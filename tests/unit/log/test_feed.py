@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
@@ -55,6 +55,16 @@ class WatchedReader:
         rows = self._reader.rows(query, **values)
         self._engine.note(len(rows))
         return rows
+
+    def rows_each(self, query: str, items: Sequence[Row], /) -> list[list[Row]]:
+        rows_of_each = self._reader.rows_each(query, items)
+        self._engine.note(sum(map(len, rows_of_each)))
+        return rows_of_each
+
+    def rows_before(
+        self, query: str, following: str, item: Row, /, **values: Any
+    ) -> tuple[list[Row], list[Row]]:
+        return self.rows(query, **values), self.rows_each(following, [item])[0]
 
 
 class Log:
