@@ -25,19 +25,10 @@ QUICK = ("sync-file", "async-memory")
 """The kinds `make test` runs: both sorts of calls, and both places. The others are slow."""
 QUICK_REMOTE: Mapping[str, str] = {"sync-http": "test_replay", "async-http": "test_cursors"}
 """Of stores of a server, `make test` runs a part of a module: they have tests of their own."""
-SAMPLED_IN_POSTGRES = frozenset(
-    {"test_transactions", "test_memory_transactions", "test_fact_transactions", "test_replay"}
-    | {"test_forgetting", "test_compaction_and_forgetting"}
-)
-"""Of stores in PostgreSQL, `make test` runs the first test of a module, and some more of these."""
-SAMPLE = 6
-"""One of so many tests is run of the modules that are sampled."""
 CASES_OF_A_KIND = 1
 """On a kind of store that only the slow run opens, it runs so many cases of a test."""
 DEAR_IN_POSTGRES = frozenset({"test_fact_listings", "test_names", "test_subscribe_processes"})
 """Modules whose tests take seconds there: all of them are left to the slow run."""
-_FIRST_TESTS = pytest.StashKey[dict[str, str]]()
-"""The first test of each module that has no cases."""
 
 # Calls of stores in memory go through bytes, as if a server were between; those on files do not.
 IN_MEMORY = ("sync-memory", "async-memory")
@@ -107,7 +98,6 @@ def _kind(case: pytest.Function) -> str | None:
 def _params(test: pytest.Function, kinds: tuple[str, ...], *, is_quick_run: bool) -> Iterator[Any]:
     """Yield the kinds of stores to run a test for; those of the slow run are marked."""
     module = test.path.stem
-    is_sampled = _is_sampled(test)
     for kind in kinds:
         exceptions = NOT_REMOTE if kind in REMOTE else NOT_IN_POSTGRES
         if kind in (*REMOTE, *IN_POSTGRES) and f"{module}::{test.originalname}" in exceptions:
@@ -116,19 +106,9 @@ def _params(test: pytest.Function, kinds: tuple[str, ...], *, is_quick_run: bool
         if kind in (*REMOTE, *IN_POSTGRES) and is_awaited != _awaits(test) and not IS_WHOLE:
             continue
         is_quick = kind in QUICK or module == QUICK_REMOTE.get(kind)
-        is_quick |= kind in IN_POSTGRES and is_sampled
+        is_quick |= kind in IN_POSTGRES and module not in DEAR_IN_POSTGRES
         if is_quick or not is_quick_run:
             yield pytest.param(kind, marks=() if is_quick else pytest.mark.slow)
-
-
-def _is_sampled(test: pytest.Function) -> bool:
-    """Say whether `make test` runs a test on a store in PostgreSQL."""
-    module = test.path.stem
-    if module in DEAR_IN_POSTGRES or test.get_closest_marker("parametrize") is not None:
-        return False
-    first = test.config.stash.setdefault(_FIRST_TESTS, {}).setdefault(module, test.name)
-    is_chosen = module in SAMPLED_IN_POSTGRES and crc32(test.name.encode()) // 2 % SAMPLE == 0
-    return is_chosen or first == test.name
 
 
 def _awaits(test: pytest.Function) -> bool:
