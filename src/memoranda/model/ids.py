@@ -52,40 +52,25 @@ def is_derived_id(identity: str) -> bool:
     return identity[14:15] == "8"
 
 
-_PIECE = 16
-"""Bytes of randomness that are taken from the pool at once: every salt is a multiple of them."""
-_POOL_PIECES = 64
+_PIECE_BYTES = 16
+"""Bytes of randomness that are taken from a reserve at once: every salt is a multiple of them."""
+_RESERVE_PIECES = 64
 """Pieces that are asked of the operating system at once."""
-_MAX_POOLED = 8 * _PIECE
-"""Bytes up to which randomness comes from the pool: more is rare."""
-_pool: deque[bytes] = deque()
-"""Randomness of the operating system that is not used yet.
-
-Each call into the operating system lets another thread have the interpreter, which a commit among
-many threads then waits for. A piece is taken by one C call, so that none is used twice, and a
-forked process begins with an empty pool.
-"""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.clear)
-
-
-def _pooled(size: int) -> bytes:
-    pieces = []
-    for _ in range(0, size, _PIECE):
-        try:
-            pieces.append(_pool.pop())
-        except IndexError:
-            fresh = os.urandom(_PIECE * _POOL_PIECES)
-            _pool.extend(
-                fresh[first : first + _PIECE] for first in range(_PIECE, len(fresh), _PIECE)
-            )
-            pieces.append(fresh[:_PIECE])
-    return b"".join(pieces)[:size]
+_MAX_RESERVED_BYTES = 8 * _PIECE_BYTES
+"""Bytes up to which randomness comes from the reserve: more is rare."""
 
 
 class SystemIds:
-    """UUIDv7 and the operating system's randomness."""
+    """UUIDv7 and the operating system's randomness, of which a reserve is kept.
+
+    Each call into the operating system lets another thread have the interpreter, which a commit
+    among many threads then waits for. A piece is taken from the reserve by one C call, so that none
+    is used twice, and a forked process begins without one.
+    """
+
+    def __init__(self) -> None:
+        self._reserve: deque[bytes] = deque()
+        self._process = os.getpid()
 
     def unique(self) -> str:
         """Return a UUIDv7 as text."""
@@ -93,7 +78,23 @@ class SystemIds:
 
     def entropy(self, size: int) -> bytes:
         """Return bytes from the operating system."""
-        return _pooled(size) if size <= _MAX_POOLED else os.urandom(size)
+        if size > _MAX_RESERVED_BYTES:
+            return os.urandom(size)
+        if self._process != os.getpid():
+            self._reserve, self._process = deque(), os.getpid()
+        pieces = (self._piece() for _ in range(0, size, _PIECE_BYTES))
+        return b"".join(pieces)[:size]
+
+    def _piece(self) -> bytes:
+        try:
+            return self._reserve.pop()
+        except IndexError:
+            fresh = os.urandom(_PIECE_BYTES * _RESERVE_PIECES)
+            self._reserve.extend(
+                fresh[first : first + _PIECE_BYTES]
+                for first in range(_PIECE_BYTES, len(fresh), _PIECE_BYTES)
+            )
+            return fresh[:_PIECE_BYTES]
 
 
 class FixedIds:

@@ -25,8 +25,8 @@ from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.read.kind_counts import BLOCK_COMMITS
 from memoranda.sdk.local.calls import LocalCalls
 from memoranda.storage.postgres.commit_statement import group_rows
-from memoranda.storage.postgres.connection import translate_errors
 from memoranda.storage.postgres.engine import PostgresEngine
+from memoranda.storage.postgres.error_translation import translate_errors
 from memoranda.storage.postgres.read_ahead import Scout
 from memoranda.storage.postgres.statements import Statement
 from tests.postgres_server import database_url, new_store_url, open_postgres

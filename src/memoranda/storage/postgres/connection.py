@@ -1,4 +1,4 @@
-"""PostgreSQL connections: opening them, running named queries, translating errors."""
+"""PostgreSQL connections: opening them, and running named queries."""
 
 from __future__ import annotations
 
@@ -15,56 +15,15 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from memoranda import errors
 from memoranda.model.bounded_cache import BoundedCache
 from memoranda.model.coverage import Coverage
+from memoranda.model.ids import SystemIds
 from memoranda.storage.port import Rehearsal, Result, Row
 from memoranda.storage.postgres.arrays import register_arrays
 from memoranda.storage.postgres.commit_statement import LogCommit
 from memoranda.storage.postgres.database_url import split_pooler
+from memoranda.storage.postgres.error_translation import translate_errors
 from memoranda.storage.postgres.head import check_head, draw_number
 from memoranda.storage.postgres.side_index import SideIndex, SideSession
 from memoranda.storage.postgres.statements import Statement, Statements
-
-
-class Undone(errors.StoreBusy):
-    """Another transaction was in the way, and the database has undone this one. Try again."""
-
-
-_ERRORS: Mapping[type[psycopg.Error], type[errors.MemorandaError]] = {
-    psycopg.errors.LockNotAvailable: errors.StoreBusy,
-    psycopg.errors.DeadlockDetected: Undone,
-    psycopg.errors.SerializationFailure: Undone,
-    psycopg.errors.TooManyConnections: errors.StoreBusy,
-    psycopg.errors.DiskFull: errors.StoreFull,
-    psycopg.errors.ReadOnlySqlTransaction: errors.StoreReadOnly,
-    psycopg.errors.DataCorrupted: errors.Corruption,
-    psycopg.errors.IndexCorrupted: errors.Corruption,
-    psycopg.errors.InsufficientPrivilege: errors.Unavailable,
-    psycopg.errors.InvalidSqlStatementName: errors.Unavailable,
-    psycopg.IntegrityError: errors.Corruption,
-    psycopg.OperationalError: errors.Unavailable,
-    psycopg.InterfaceError: errors.Unavailable,
-}
-
-
-def translate(error: psycopg.Error) -> errors.MemorandaError:
-    """Return our error for PostgreSQL's; raise the original if it has none: that is our bug."""
-    for foreign, ours in _ERRORS.items():
-        if isinstance(error, foreign):
-            return ours(f"{ours.__doc__} (PostgreSQL: {str(error).strip()})")
-    raise error
-
-
-def is_outdated(error: BaseException) -> bool:
-    """Say whether an error means that another connection has written since the last commit."""
-    return isinstance(error, psycopg.errors.DivisionByZero)
-
-
-@contextmanager
-def translate_errors() -> Iterator[None]:
-    """Translate the errors that PostgreSQL raises in the block."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise translate(error) from error
 
 
 class _FlagDumper(Dumper):
@@ -154,6 +113,8 @@ class Connection:
         self._side_index = side
         self._side: SideSession | None = None
         self._writes = writes
+        self._ids = SystemIds()
+        """Of stamps: drawn here, most come from its reserve."""
         self._own_stamp: int | None = None
         """The store's stamp after this connection's last commit, or of another's that it saw."""
         self._is_settled = False
@@ -455,7 +416,7 @@ class Connection:
         self._own_stamp, self._is_settled = self._next_stamp, True
 
     def _draw_stamp(self) -> int:
-        self._next_stamp = draw_number()
+        self._next_stamp = draw_number(self._ids)
         return self._next_stamp
 
     # Transactions that begin with the stamp of the last commit, without asking for it.

@@ -44,10 +44,11 @@ from memoranda.storage.port import (
 )
 from memoranda.storage.postgres.announcer import Announcement
 from memoranda.storage.postgres.catalog import StoreCatalog
-from memoranda.storage.postgres.connection import Connection, Undone, connect, is_outdated
+from memoranda.storage.postgres.connection import Connection, connect
 from memoranda.storage.postgres.copy_to_file import copy_rows
 from memoranda.storage.postgres.database_url import DatabaseUrl
 from memoranda.storage.postgres.directory import Directory, StoredElsewhere
+from memoranda.storage.postgres.error_translation import Undone, is_outdated
 from memoranda.storage.postgres.head import StoreFrozen
 from memoranda.storage.postgres.lease import read_owner
 from memoranda.storage.postgres.optimistic import OptimisticWriter, Outdated

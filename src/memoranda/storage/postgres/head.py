@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memoranda.errors import StoreBusy, UnsupportedFormat
-from memoranda.model.ids import SystemIds
+from memoranda.model.ids import IdSource, SystemIds
 from memoranda.storage.sqlite.schema import FORMAT
 
 _RETRY_SECONDS = 0.1
@@ -18,9 +18,9 @@ class StoreFrozen(StoreBusy):
         self.retry_after = _RETRY_SECONDS
 
 
-def draw_number() -> int:
+def draw_number(ids: IdSource | None = None) -> int:
     """Draw a stamp, or the id of a store, by chance: of 63 bits, so that none comes twice."""
-    return int.from_bytes(SystemIds().entropy(8)) >> 1
+    return int.from_bytes((ids or SystemIds()).entropy(8)) >> 1
 
 
 def check_head(number: int, frozen: str | None) -> None:

@@ -23,7 +23,8 @@ from memoranda import errors
 from memoranda.model.backoff import Backoff
 from memoranda.model.clock import SystemClock
 from memoranda.storage.port import Row
-from memoranda.storage.postgres.connection import Connection, connect, translate_errors
+from memoranda.storage.postgres.connection import Connection, connect
+from memoranda.storage.postgres.error_translation import translate_errors
 from memoranda.storage.postgres.side_index import SideIndex
 from memoranda.storage.postgres.statements import Statements
 from memoranda.storage.thread_locks import new_lock

@@ -10,7 +10,8 @@ import psycopg
 
 from memoranda.errors import Unavailable
 from memoranda.storage.port import Row
-from memoranda.storage.postgres.connection import Connection, connect, translate_errors
+from memoranda.storage.postgres.connection import Connection, connect
+from memoranda.storage.postgres.error_translation import translate_errors
 from memoranda.storage.postgres.statements import Statements
 
 _NO_STORE = 0

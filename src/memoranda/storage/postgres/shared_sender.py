@@ -27,7 +27,7 @@ import psycopg
 from memoranda.errors import MemorandaError, Unavailable
 from memoranda.storage.port import Row
 from memoranda.storage.postgres.commit_statement import LogCommit, compose_several
-from memoranda.storage.postgres.connection import translate_errors
+from memoranda.storage.postgres.error_translation import translate_errors
 from memoranda.storage.postgres.statements import query_text
 from memoranda.storage.thread_locks import ChainedWakeup, Wakeup, link_waiters, new_lock
 
