@@ -22,7 +22,7 @@ from memoranda.log.commit.group_commit import Committer
 from memoranda.log.lineage import log_id_of
 from memoranda.log.read.wakeup import Signal
 from memoranda.log.refresh import refresh_views
-from memoranda.model.clock import Clock, SystemClock
+from memoranda.model.clock import Clock
 from memoranda.model.ids import IdSource, SystemIds
 from memoranda.model.limits import (
     Limits,
@@ -348,7 +348,7 @@ def _assemble(
     budget = budget or MemoryBudget()
     shared_workers = None if shared is None else shared.workers
     vectors = VectorIndex(engine, embedder, eager=eager, budget=budget, workers=shared_workers)
-    parts = (clock or SystemClock(), ids or SystemIds(), limits or Limits())
+    parts = (clock or engine.clock, ids or SystemIds(), limits or Limits())
     with ExitStack() as unless_open:
         unless_open.callback(engine.close)
         core = assemble(

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from memoranda.errors import Unavailable
+from memoranda.model.clock import Clock
 from memoranda.model.coverage import Coverage
 from memoranda.model.histogram import Histogram
 from memoranda.storage.owner_lock import Owner
@@ -225,6 +226,8 @@ class Engine(Protocol):
 
     read_only: bool
     """Whether the engine refuses every write."""
+    clock: Clock
+    """The clock that commits are dated by, unless the store is given another."""
     is_frozen: bool
     """Whether a write has met a store that takes none here, since it is moved elsewhere."""
     commit_seconds: Histogram

@@ -319,6 +319,12 @@ class Connection:
                 self._side.end()
                 self._side = None
 
+    def server_time(self) -> int:
+        """Return the time of the server, in microseconds since 1970."""
+        row = self.find("server_time")
+        assert row is not None, "a server has a clock"
+        return int(row[0])
+
     def has_foreign_writes(self) -> bool:
         """Say whether another connection has committed since the last call."""
         foreign_writes, self._foreign_writes = self._foreign_writes, False

@@ -22,7 +22,7 @@ from typing import NoReturn
 import psycopg
 
 from memoranda import errors
-from memoranda.model.clock import SystemClock
+from memoranda.model.clock import Clock
 from memoranda.model.histogram import Histogram
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.owner_lock import Owner
@@ -46,6 +46,7 @@ from memoranda.storage.postgres.announcer import Announcement
 from memoranda.storage.postgres.catalog import StoreCatalog
 from memoranda.storage.postgres.connection import Connection, connect
 from memoranda.storage.postgres.copy_to_file import copy_rows
+from memoranda.storage.postgres.database_clock import DatabaseClock
 from memoranda.storage.postgres.database_url import DatabaseUrl
 from memoranda.storage.postgres.directory import Directory, StoredElsewhere
 from memoranda.storage.postgres.error_translation import Undone, is_outdated
@@ -133,7 +134,8 @@ class PostgresEngine:
         self._lock_wait_ms = LOCK_WAIT_MS if lock_wait_ms is None else lock_wait_ms
         self.read_only = read_only
         self.commit_seconds = Histogram()
-        self._clock = SystemClock()
+        self._server_clock = DatabaseClock()
+        self.clock: Clock = self._server_clock
         self._write_lock = new_lock()
         self.background_reading = new_lock()
         self.purge_waits = False
@@ -152,6 +154,7 @@ class PostgresEngine:
         with ExitStack() as unless_open:
             database = unless_open.enter_context(closing(connect(url.conninfo)))
             session = Session(database, self._statements)
+            self._server_clock.set(session.server_time)
             schema = Schema(session)
             schema.prepare(create=create and not read_only)
             # Citus takes no statement that adds rows to several tables: each has its own there.
@@ -270,7 +273,7 @@ class PostgresEngine:
             for pause in _RETRY_PAUSES:
                 with suppress(Undone):
                     return self._transact(self._looking_ahead(work), wait_ms, relaxed=self._relaxed)
-                self._clock.sleep(pause)
+                self.clock.sleep(pause)
                 self._ready_writer().note_foreign_writes()
             return self._transact(self._looking_ahead(work), wait_ms, relaxed=self._relaxed)
 
@@ -299,14 +302,14 @@ class PostgresEngine:
                 result = work(writer)
             except errors.MemorandaError as error:  # it may come from what is cached
                 raise Outdated from error
-            began_at = self._clock.monotonic()
+            began_at = self.clock.monotonic()
             try:
                 writer.commit()
             except Undone as error:
                 raise Outdated from error
             except errors.Unavailable as error:
                 self._find_outcome(connection, error)
-            self.commit_seconds.add(self._clock.monotonic() - began_at)
+            self.commit_seconds.add(self.clock.monotonic() - began_at)
         except psycopg.DataError as error:
             if not is_outdated(error):
                 raise
@@ -370,13 +373,13 @@ class PostgresEngine:
         return self._writer
 
     def _commit(self, writer: Connection) -> None:
-        began_at = self._clock.monotonic()
+        began_at = self.clock.monotonic()
         try:
             writer.commit()
         except errors.Unavailable as error:
             self._drop_writer()
             raise OutcomeUnknown from error
-        self.commit_seconds.add(self._clock.monotonic() - began_at)
+        self.commit_seconds.add(self.clock.monotonic() - began_at)
 
     def _end_write(self) -> None:
         """Roll back what was not committed; a connection that cannot is closed."""
@@ -529,7 +532,10 @@ class PostgresEngine:
             self._side.close()
 
     def _connect(self, *, writes: bool = False) -> Connection:
-        return self._wrap(self._open_database(), writes=writes)
+        connection = self._wrap(self._open_database(), writes=writes)
+        if writes:
+            self._server_clock.set(connection.server_time)
+        return connection
 
     def _open_database(self) -> psycopg.Connection[Row]:
         return connect(self._url.conninfo)

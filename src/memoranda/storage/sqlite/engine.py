@@ -23,7 +23,7 @@ from typing import TypeVar
 import apsw
 
 from memoranda import errors
-from memoranda.model.clock import SystemClock
+from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.histogram import Histogram
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.files import keep_private
@@ -199,7 +199,7 @@ class SqliteEngine(StoreFile):
         self.background_reading = new_lock()
         self.purge_waits = False
         self.commit_seconds = Histogram()
-        self._monotonic = SystemClock().monotonic
+        self.clock: Clock = SystemClock()
         self._idle: deque[Connection] = deque()
         self._is_closed = False
         self._generation = 0
@@ -384,9 +384,9 @@ class SqliteEngine(StoreFile):
     def _commit(self) -> None:
         self._in_doubt = self._path is not None
         try:
-            began_at = self._monotonic()
+            began_at = self.clock.monotonic()
             self._writer.commit()
-            self.commit_seconds.add(self._monotonic() - began_at)
+            self.commit_seconds.add(self.clock.monotonic() - began_at)
             # Checked again after the commit: a file that was replaced in between holds the commit
             # under no name, so that it must not be acknowledged.
             self._opener.check_unmoved()
@@ -501,7 +501,7 @@ class SqliteEngine(StoreFile):
     def _purge(self, meter: PurgeMeter) -> bool:
         if not self._purge_step(rebuild_words, meter):
             return False
-        SystemClock().sleep(PAUSE_BETWEEN_STEPS)
+        self.clock.sleep(PAUSE_BETWEEN_STEPS)
         return self._purge_step(rewrite_file, meter)
 
     def _purge_step(self, step: PurgeStep, meter: PurgeMeter) -> bool:
