@@ -1,9 +1,11 @@
 """Moving a store of a directory to another database, while it is used.
 
-    copy      the log, with its views, to the target; then what was written meanwhile, several times
+    copy      the log, with its views, to the target; then what was written meanwhile, and again;
+              nobody but the copier writes there until the store is placed
     freeze    the store takes no writes: those that come are tried again by their callers
     copy      the few commits that are left, and the cursors
     place     the directory says where the store is now: from here on it is moved
+    thaw      the target takes writes
     remove    the rows that it has left, once no server has it open there any more
 
 If a move fails before it is placed, the store goes on where it was. If the mover dies in between,
@@ -104,30 +106,35 @@ class StoreMover:
         """Move a store, and return how long it took no writes, and its commits."""
         source_url = directory.url_of(row)
         target_url = directory.url_on(location, row.name)
-        self._make_place(target_url, row, is_home=location is None)
+        move = (
+            f"it is being moved to {location or HOME!r}; if that was interrupted, `memoranda "
+            f"stores move {row.name} --to {location or HOME}` finishes it (move {lease.holder})"
+        )
+        self._make_place(target_url, row, move, is_home=location is None)
         with (
             closing(
                 open_engine(str(source_url), create=False, read_only=True, follow=False)
             ) as source,
-            closing(open_engine(str(target_url), create=False, follow=False)) as target,
+            closing(open_engine(str(target_url), create=False, follow=False, move=move)) as target,
         ):
             copier = _Copier(source, target)
             copier.copy_most(progress)
             began_at = self._clock.monotonic()
-            with self._frozen(source_url, lease, row, location or HOME):
+            with self._frozen(source_url, lease, row, move):
                 commits = copier.copy_rest()
                 self._place(session, lease, row, location)
+            self._thaw_target(target_url, row, move)
             pause = self._clock.monotonic() - began_at
         with suppress(Unavailable), self._catalog_at(source_url) as (catalog, _):
             catalog.freeze(row.store_id, f"it was moved to {location or HOME!r}: open it again")
         return pause, commits
 
-    def _make_place(self, url: DatabaseUrl, row: StoreRow, *, is_home: bool) -> None:
+    def _make_place(self, url: DatabaseUrl, row: StoreRow, move: str, *, is_home: bool) -> None:
         with self._catalog_at(url) as (catalog, _):
             if is_home:
-                catalog.make_place(row)
+                catalog.make_place(row, move)
             else:
-                catalog.adopt(row)
+                catalog.adopt(row, move)
 
     def _place(
         self,
@@ -141,27 +148,35 @@ class StoreMover:
         if placed is None:
             raise StoreBusy(f"another process moves {row.name!r} by now: see where it is")
 
+    def _thaw_target(self, url: DatabaseUrl, row: StoreRow, move: str) -> None:
+        with self._catalog_at(url) as (catalog, _):
+            catalog.thaw(row.store_id, move)
+
     @contextmanager
-    def _frozen(self, url: DatabaseUrl, lease: Lease, row: StoreRow, target: str) -> Iterator[None]:
+    def _frozen(self, url: DatabaseUrl, lease: Lease, row: StoreRow, move: str) -> Iterator[None]:
         """Let the store take no writes in the block; after an error, it takes them again.
 
         It stays frozen if the connection to the directory was lost: then nobody knows where it is.
         So it does if another process moves it by now, which may need that.
         """
-        reason = (
-            f"it is being moved to {target!r}; if that was interrupted, "
-            f"`memoranda stores move {row.name} --to {target}` finishes it"
-        )
         with self._catalog_at(url) as (catalog, _):
-            stamp = catalog.freeze(row.store_id, reason)
+            catalog.freeze(row.store_id, move)
             try:
                 yield
             except (MemorandaError, KeyboardInterrupt):
-                with closing(open_session(self._home.conninfo)) as session:
-                    is_here = StoreCatalog(session).find(row.name).location == row.location
-                    if is_here and lease.is_held(session):
-                        catalog.thaw(row.store_id, stamp)
+                if self._stays(lease, row):
+                    catalog.thaw(row.store_id, move)
                 raise
+
+    def _stays(self, lease: Lease, row: StoreRow) -> bool:
+        """Give the move up; say whether the store stays where it was.
+
+        The connection may have been lost while the store was placed. That needs the lease, so it
+        has happened once the lease is ended, or it never will.
+        """
+        with closing(open_session(self._home.conninfo)) as session, session.transaction():
+            is_held = lease.end(session)
+            return is_held and StoreCatalog(session).find(row.name).location == row.location
 
     def _remove_leftovers(self, directory: Directory, lease: Lease, row: StoreRow) -> bool:
         """Remove what a store has left on other servers; say whether nothing is left."""

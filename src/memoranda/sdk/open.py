@@ -218,16 +218,19 @@ def open_engine(
     lock_wait_ms: int | None = None,
     shared: SharedThreads | None = None,
     follow: bool = True,
+    move: str | None = None,
 ) -> Engine:
     """Return the engine for a URL, without the components of a store.
 
     With `migrate=False` a store of an older format is read as it is. A database may say that a
-    store is on another server, which is opened then, unless `follow` is False.
+    store is on another server, which is opened then, unless `follow` is False. `move` is the
+    reason for which the store is frozen while it is copied to there.
     """
     if is_database_url(url):
         return _open_in_database(
             parse_database_url("url", url),
             follow=follow,
+            move=move,
             durability=durability,
             create=create,
             read_only=read_only,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -15,14 +15,14 @@ import psycopg
 import pytest
 
 import memoranda
-from memoranda.errors import InvalidInput, NotFound, StoreBusy
+from memoranda.errors import InvalidInput, NotFound, StoreBusy, Unavailable
 from memoranda.sdk import move_store
 from memoranda.sdk.move_store import Move, StoreMover
 from memoranda.server.database_catalog import DatabaseCatalog
-from memoranda.storage.postgres.catalog import StoreCatalog
+from memoranda.storage.postgres.catalog import StoreCatalog, StoreRow
 from memoranda.storage.postgres.database_url import parse_database
-from memoranda.storage.postgres.lease import LeaseKeeper
-from memoranda.storage.postgres.session import open_session
+from memoranda.storage.postgres.lease import Lease, LeaseKeeper
+from memoranda.storage.postgres.session import Session, open_session
 from tests.patience import HANG_SECONDS, wait_until
 from tests.postgres_server import DISTRIBUTE, new_database
 from tests.server_process import ServerThread
@@ -174,6 +174,43 @@ def test_whoever_has_a_moved_store_open_writes_nothing(
         memoranda.open(store_of(urls["east"]), embedder=None, create=False)
 
 
+def test_nobody_writes_into_a_copy_that_is_not_complete(
+    catalog: DatabaseCatalog, urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store is moved away and back: a program that has it open finds a part of its log."""
+    catalog.create("acme", "east")
+    copy_most = move_store._Copier.copy_most
+    refused: list[str] = []
+
+    def write() -> None:
+        with pytest.raises(StoreBusy) as error:
+            store.write(agent_id="a", key="k", value={"n": 3})
+        refused.append(str(error.value))
+
+    def copy_and_write(self: Any, progress: Any) -> None:
+        copy_most(self, progress)
+        write()
+        with (
+            pytest.raises(StoreBusy, match="is being moved to 'east'"),
+            memoranda.open(store_of(urls["east"]), embedder=None) as other,
+        ):
+            other.write(agent_id="a", key="k", value={"n": 4})
+
+    with memoranda.open(store_of(urls["home"]), embedder=None) as store:
+        for number in range(2):
+            store.write(agent_id="a", key="k", value={"n": number})
+        assert move(catalog, "acme", "west").removed
+        monkeypatch.setattr(move_store._Copier, "copy_most", copy_and_write)
+        move(catalog, "acme", "east")
+        for _ in range(2):
+            write()
+    assert "is being moved to 'east'" in refused[0]
+    assert all("moved away, and back: open it again" in error for error in refused[1:])
+    with memoranda.open(store_of(urls["home"]), embedder=None) as store:
+        assert store.verify(deep=True).commits == 2
+        assert store.write(agent_id="a", key="k", value={}).commit_ts == 3
+
+
 def test_cursors_move_with_their_store(catalog: DatabaseCatalog, urls: dict[str, str]) -> None:
     catalog.create("acme", "east")
     with memoranda.open(store_of(urls["home"]), embedder=None) as store:
@@ -282,7 +319,7 @@ def _mover(urls: dict[str, str]) -> StoreMover:
     return StoreMover(parse_database("url", urls["home"]), "a test", wait=0.0)
 
 
-@pytest.mark.parametrize("step", ["_make_place", "_place", "_remove_leftovers"])
+@pytest.mark.parametrize("step", ["_make_place", "_place", "_thaw_target", "_remove_leftovers"])
 def test_a_move_that_was_killed_is_finished_by_the_next(
     catalog: DatabaseCatalog,
     urls: dict[str, str],
@@ -294,7 +331,7 @@ def test_a_move_that_was_killed_is_finished_by_the_next(
         patch.setattr(StoreMover, step, _dies)
         with pytest.raises(Killed):
             _mover(urls).move("acme", "west")
-    if step == "_place":
+    if step in ("_place", "_thaw_target"):
         with (
             memoranda.open(url, embedder=None) as store,
             pytest.raises(StoreBusy, match="stores move acme --to west` finishes it"),
@@ -401,6 +438,78 @@ def test_a_mover_that_was_away_gives_no_writes_back(
         assert is_away.wait(HANG_SECONDS)
         _end_leases(urls)
         assert second.move("acme", "west").commits == 5
+
+
+def test_a_lost_statement_places_no_store_that_has_its_writes_back(
+    catalog: DatabaseCatalog, urls: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mover loses its connection, and the statement arrives when the store is used again."""
+    place, thaw = StoreMover._place, StoreCatalog.thaw
+    late: list[Callable[[], None]] = []
+
+    def lose(self: StoreMover, session: Session, *arguments: Any) -> None:
+        late.append(partial(place, self, session, *arguments))
+        raise Unavailable
+
+    def thaw_and_place(self: StoreCatalog, *arguments: Any) -> None:
+        thaw(self, *arguments)
+        with pytest.raises(StoreBusy, match="another process moves 'acme' by now"):
+            late.pop()()
+
+    monkeypatch.setattr(StoreMover, "_place", lose)
+    monkeypatch.setattr(StoreCatalog, "thaw", thaw_and_place)
+    with pytest.raises(Unavailable):
+        _mover(urls).move("acme", "west")
+    assert not late
+    assert [summary.server for summary in catalog.summaries()] == ["east"]
+    with memoranda.open(url, embedder=None) as store:
+        assert store.write(agent_id="a", key="k", value={}).commit_ts == 6
+
+
+def test_a_mover_waits_for_the_end_of_a_lost_statement(
+    catalog: DatabaseCatalog, urls: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The statement has run, and its transaction has not ended when the connection is lost."""
+    has_ended = threading.Event()
+    lost: list[Future[None]] = []
+
+    def place(self: StoreMover, _: Session, lease: Lease, row: StoreRow, location: str) -> None:
+        begun = threading.Event()
+
+        def run() -> None:
+            conninfo = parse_database("url", urls["home"]).conninfo
+            with closing(open_session(conninfo)) as session, session.transaction():
+                session.find("store_place", location, lease.holder, store_id=row.store_id)
+                begun.set()
+                wait_until(lambda: has_ended.is_set() or _is_waited_for(session))
+
+        lost.append(threads.submit(run))
+        assert begun.wait(HANG_SECONDS)
+        raise Unavailable
+
+    with ThreadPoolExecutor(1) as threads:
+        monkeypatch.setattr(StoreMover, "_place", place)
+        with pytest.raises(Unavailable):
+            _mover(urls).move("acme", "west")
+        monkeypatch.undo()
+        has_ended.set()
+        lost[0].result()
+    with (
+        pytest.raises(StoreBusy, match="is being moved to 'west'"),
+        memoranda.open(store_of(urls["east"]), embedder=None) as store,
+    ):
+        store.write(agent_id="a", key="k", value={})
+    assert move(catalog, "acme", "west").removed
+    with memoranda.open(url, embedder=None) as store:
+        assert store.write(agent_id="a", key="k", value={}).commit_ts == 6
+
+
+def _is_waited_for(session: Session) -> bool:
+    row = session.database.execute(
+        "SELECT 1 FROM pg_locks AS waiting WHERE NOT waiting.granted "
+        "AND pg_backend_pid() = ANY (pg_blocking_pids(waiting.pid))"
+    ).fetchone()
+    return row is not None
 
 
 def _end_leases(urls: dict[str, str]) -> None:

@@ -22,7 +22,9 @@ from memoranda.errors import (
     Unavailable,
     UnsupportedFormat,
 )
+from memoranda.storage.port import Reader
 from memoranda.storage.postgres.database_url import parse_database_url
+from tests.cores import core_of
 from tests.postgres_server import database_url, new_database, new_store_url, open_postgres
 
 pytestmark = pytest.mark.slow
@@ -181,6 +183,20 @@ class TestSeveralHandles:
         assert record.value == {"n": 20}
         for store in stores:
             store.close()
+
+    def test_a_program_that_was_refused_is_refused_again(self, url: str) -> None:
+        """Another version may have written, which derives views otherwise."""
+
+        def refuse(_: Reader) -> None:
+            raise UnsupportedFormat("it was derived otherwise")
+
+        with open_postgres(url) as store, open_postgres(url) as other:
+            store.write(agent_id="a1", key="k", value={"n": 1})
+            core_of(store).engine.guard_writes(refuse)
+            other.write(agent_id="a1", key="k", value={"n": 2})
+            for _ in range(2):
+                with pytest.raises(UnsupportedFormat, match="derived otherwise"):
+                    store.write(agent_id="a1", key="k", value={"n": 3})
 
 
 def _increment(tx: memoranda.Transaction) -> None:

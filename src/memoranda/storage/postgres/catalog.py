@@ -60,22 +60,30 @@ class StoreCatalog:
             raise _taken(field, name)
         return self.find(name)
 
-    def adopt(self, store: StoreRow) -> None:
-        """Make place for the rows of a store that another database has, under the same id."""
-        if not self._insert(store.store_id, store.name):
-            row = self.find_id(store.store_id)
-            if row is None:
-                raise _taken("name", store.name)
-            if row.name != store.name:  # it was here before, and was renamed elsewhere
-                self.rename(row, store.name)
-            self.make_place(row)
+    def adopt(self, store: StoreRow, move: str | None = None) -> None:
+        """Make place for the rows of a store that another database has, under the same id.
 
-    def make_place(self, store: StoreRow) -> None:
-        """Let a store that has a name here take writes, too."""
+        Only the copier of a move writes there until it is thawed.
+        """
+        with self._session.transaction():
+            if not self._insert(store.store_id, store.name):
+                row = self.find_id(store.store_id)
+                if row is None:
+                    raise _taken("name", store.name)
+                if row.name != store.name:  # it was here before, and was renamed elsewhere
+                    self.rename(row, store.name)
+            self.make_place(store, move)
+
+    def make_place(self, store: StoreRow, move: str | None) -> None:
+        """Make place for the rows of a store that has a name here, as `adopt` does.
+
+        Programs that had it open when it was here before find another token, and write nothing.
+        """
         with self._session.transaction():
             Schema(self._session).hold()
+            self._session.find("store_token_renew", SystemIds().unique(), store_id=store.store_id)
             self._session.find("head_add", store.store_id, FORMAT)
-            self.freeze(store.store_id, None)
+            self.freeze(store.store_id, move)
 
     def _insert(self, store_id: int, name: str, location: str | None = None) -> bool:
         token = SystemIds().unique()
@@ -87,15 +95,13 @@ class StoreCatalog:
                 self._session.find("head_add", store_id, FORMAT)
         return True
 
-    def freeze(self, store_id: int, reason: str | None) -> int:
-        """Let a store take no more writes, or again with None; return the stamp it has then."""
-        stamp = draw_number()
-        self._session.find("head_freeze", reason, stamp, store_id=store_id)
-        return stamp
+    def freeze(self, store_id: int, reason: str | None) -> None:
+        """Let a store take no more writes, or again with None."""
+        self._session.find("head_freeze", reason, draw_number(), store_id=store_id)
 
-    def thaw(self, store_id: int, stamp: int) -> None:
+    def thaw(self, store_id: int, reason: str) -> None:
         """Let a store take writes again, unless another process has frozen it since."""
-        self._session.find("head_thaw", draw_number(), stamp, store_id=store_id)
+        self._session.find("head_thaw", draw_number(), reason, store_id=store_id)
 
     def rename(self, store: StoreRow, new: str) -> None:
         """Give a store another name; programs that have it open go on."""

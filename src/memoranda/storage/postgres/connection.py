@@ -21,7 +21,7 @@ from memoranda.storage.postgres.arrays import register_arrays
 from memoranda.storage.postgres.commit_statement import LogCommit
 from memoranda.storage.postgres.database_url import split_pooler
 from memoranda.storage.postgres.error_translation import translate_errors
-from memoranda.storage.postgres.head import check_head, draw_number
+from memoranda.storage.postgres.head import LockedHead, draw_number
 from memoranda.storage.postgres.side_index import SideIndex, SideSession
 from memoranda.storage.postgres.statements import Statement, Statements
 
@@ -170,9 +170,7 @@ class Connection:
             return self.side.rows_each(query, items)
         bound = [self.bind(statement, item) for item in items]
         with translate_errors():
-            if not (
-                self._in_snapshot or self._writes
-            ):  # each alone can go on after a lost connection
+            if not (self._in_snapshot or self._writes):  # each can go on after a lost connection
                 return [self._read(statement, values).fetchall() for values in bound]
             with self.database.pipeline():
                 cursors = [self._run(statement, values) for values in bound]
@@ -342,24 +340,25 @@ class Connection:
         self._in_snapshot = True
         self._snapshot_stamp = None
 
-    def begin(self, lock_wait_ms: int, *, relaxed: bool) -> bool:
-        """Lock the store for writing, and return whether another connection has written."""
+    def begin(
+        self, lock_wait_ms: int, *, relaxed: bool, check: Callable[[Connection, LockedHead], object]
+    ) -> None:
+        """Lock the store for writing; if another connection has written, `check` may refuse."""
         with translate_errors():
             self._begin_pipeline()
             self.execute("begin")
             if relaxed:
                 self.execute("relax")
             self.find_later("lock_wait", lock_wait_ms)
-            row = self.find_later("store_lock").fetchone()
-        if row is None:
+            lock, store = self.find_later("store_lock"), self.find_later("store_token")
+            row, token = lock.fetchone(), store.fetchone()
+        if row is None or token is None:
             raise errors.NotFound("the store was removed from its database")
-        stamp, number, frozen = row
-        if stamp == self._own_stamp:
-            return False
-        check_head(number, frozen)
-        self._foreign_writes = True
-        self._own_stamp, self._is_settled = stamp, False
-        return True
+        head = LockedHead(*row, *token)
+        if head.stamp != self._own_stamp:
+            check(self, head)  # before the stamp is known, so that a refused writer asks again
+            self._foreign_writes = True
+            self._own_stamp, self._is_settled = head.stamp, False
 
     def _begin_pipeline(self) -> None:
         """From here on, send statements without waiting for their results until one is read.

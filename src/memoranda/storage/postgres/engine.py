@@ -50,7 +50,7 @@ from memoranda.storage.postgres.database_clock import DatabaseClock
 from memoranda.storage.postgres.database_url import DatabaseUrl
 from memoranda.storage.postgres.directory import Directory, StoredElsewhere
 from memoranda.storage.postgres.error_translation import Undone, is_outdated
-from memoranda.storage.postgres.head import StoreFrozen
+from memoranda.storage.postgres.head import LockedHead, StoreFrozen, check_head
 from memoranda.storage.postgres.lease import read_owner
 from memoranda.storage.postgres.optimistic import OptimisticWriter, Outdated
 from memoranda.storage.postgres.replica import Position, ReplicaPool, read_position
@@ -120,8 +120,12 @@ class PostgresEngine:
         lock_wait_ms: int | None = None,
         wakeups: DatabaseWakeups | None = None,
         follow: bool = True,
+        move: str | None = None,
     ) -> None:
-        """Open a store; raise `StoredElsewhere` if it is on another server, and `follow`."""
+        """Open a store; raise `StoredElsewhere` if it is on another server, and `follow`.
+
+        With `move` it is one that is frozen for that move, to be filled.
+        """
         durability = plain_text("durability", durability)
         if durability not in _DURABILITIES:
             raise errors.InvalidInput(
@@ -143,6 +147,7 @@ class PostgresEngine:
         self._is_closed = False
         self._writing = False
         self._guard: Callable[[Connection], object] | None = None
+        self._move = move
         self._writer: Connection | None = None
         self._identity: str | None = None
         """That of the writer's server; None: it is not known yet."""
@@ -331,7 +336,7 @@ class PostgresEngine:
         self._drop_writer()
         try:
             self._writer = self._connect(writes=True)
-            self._writer.begin(self._lock_wait_ms, relaxed=self._relaxed)
+            self._writer.begin(self._lock_wait_ms, relaxed=self._relaxed, check=self._check_head)
             stamp, _ = self._writer.stamps
             if stamp in (before, after):
                 self._writer.commit()
@@ -346,9 +351,7 @@ class PostgresEngine:
         writer = self._ready_writer()
         try:
             self._writing = True
-            if self._begin_write(writer, wait_ms, relaxed=relaxed) and self._guard is not None:
-                self._guard(self._current_writer())
-            writer = self._current_writer()
+            writer = self._begin_write(writer, wait_ms, relaxed=relaxed)
             result = work(writer)
             self._commit(writer)
         except StoreFrozen:
@@ -359,18 +362,27 @@ class PostgresEngine:
             self._end_write()
         return result
 
-    def _begin_write(self, writer: Connection, wait_ms: int, *, relaxed: bool) -> bool:
+    def _begin_write(self, writer: Connection, wait_ms: int, *, relaxed: bool) -> Connection:
         """Begin; on a connection that was lost while it was idle, do so again on a new one."""
         try:
-            return writer.begin(wait_ms, relaxed=relaxed)
+            writer.begin(wait_ms, relaxed=relaxed, check=self._check_foreign)
         except errors.Unavailable:
             self._drop_writer()
-            self._writer = self._connect(writes=True)
-            return self._writer.begin(wait_ms, relaxed=relaxed)
+            writer = self._writer = self._connect(writes=True)
+            writer.begin(wait_ms, relaxed=relaxed, check=self._check_foreign)
+        return writer
 
-    def _current_writer(self) -> Connection:
-        assert self._writer is not None, "a transaction has begun on it"
-        return self._writer
+    def _check_head(self, _: Connection, head: LockedHead) -> None:
+        """Raise if this program must not write to the store any more."""
+        check_head(head.number, head.frozen, self._move)
+        if head.token != self._token:
+            raise StoreFrozen("it was moved away, and back: open it again")
+
+    def _check_foreign(self, writer: Connection, head: LockedHead) -> None:
+        """Raise if it must not be written to after others have written."""
+        self._check_head(writer, head)
+        if self._guard is not None:
+            self._guard(writer)
 
     def _commit(self, writer: Connection) -> None:
         began_at = self.clock.monotonic()

@@ -50,6 +50,13 @@ class Lease:
         """Say whether nobody has taken it; until the session's transaction ends, nobody can."""
         return session.find("owner_hold", self.holder, store_id=self.store_id) is not None
 
+    def end(self, session: Session) -> bool:
+        """Let others own the store, in a transaction; say whether nobody had taken it before.
+
+        A statement that needs the lease has ended by then, or it has no effect, however late.
+        """
+        return session.find("owner_release", self.holder, store_id=self.store_id) is not None
+
     def release(self) -> None:
         """Let others own the store."""
         self._keeper.release(self)

@@ -275,8 +275,8 @@ FROM JSONB_ARRAY_ELEMENTS(CAST(:announcements AS JSONB)) AS item (value)
 -- Let what is announced on a channel arrive at this connection; CHANNEL_NAME stands for it.
 LISTEN CHANNEL_NAME
 
--- name: replica_token
--- Read the token of the store, by which a replica is known.
+-- name: store_token
+-- Read the token of the store: by it a replica is known, and whether the store was away.
 SELECT store.token FROM memoranda.store AS store WHERE store.store_id = :store_id
 
 -- name: replica_position
@@ -330,12 +330,14 @@ SELECT store.store_id, store.name, store.token, store.location
 FROM memoranda.store AS store WHERE store.store_id = :store_id
 
 -- name: store_place
--- Note on which server a store is from now on, if its mover still has the lease of the move.
+-- Note on which server a store is from now on, if its mover still has the lease of the move. Whoever
+-- ends or takes that waits until this has ended.
 UPDATE memoranda.store AS store SET location = :location
-WHERE store.store_id = :store_id AND EXISTS (
-    SELECT 1 FROM memoranda.owner AS owner
-    WHERE owner.store_id = -CAST(:store_id AS BIGINT) AND owner.holder = :holder
-)
+FROM (
+    SELECT owner.holder FROM memoranda.owner AS owner
+    WHERE owner.store_id = -CAST(:store_id AS BIGINT) AND owner.holder = :holder FOR UPDATE
+) AS lease
+WHERE store.store_id = :store_id
 RETURNING store.store_id
 
 -- name: store_token_renew
@@ -354,9 +356,9 @@ UPDATE memoranda.head AS head SET frozen = CAST(:reason AS TEXT), stamp = :stamp
 WHERE head.store_id = :store_id RETURNING head.store_id
 
 -- name: head_thaw
--- Let a store take writes again, if it has the stamp that was set when it was frozen.
-UPDATE memoranda.head AS head SET frozen = NULL, stamp = :next_stamp
-WHERE head.store_id = :store_id AND head.stamp = :stamp
+-- Let a store take writes again, if it is frozen for a reason.
+UPDATE memoranda.head AS head SET frozen = NULL, stamp = :stamp
+WHERE head.store_id = :store_id AND head.frozen = :reason
 
 -- name: server_list
 -- List the servers that stores are spread over, with the number of stores that are on each.
@@ -408,6 +410,7 @@ WHERE owner.store_id = :store_id AND owner.holder = :holder FOR UPDATE
 -- name: owner_release
 -- Let others own a store.
 DELETE FROM memoranda.owner AS owner WHERE owner.store_id = :store_id AND owner.holder = :holder
+RETURNING owner.store_id
 
 -- name: owner_read
 -- Read which process owns a store, and until when.

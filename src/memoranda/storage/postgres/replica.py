@@ -165,7 +165,7 @@ class ReplicaPool:
 
     def _check_store(self, database: psycopg.Connection[Row]) -> None:
         """Refuse a database without this store; one that was just created may not be there yet."""
-        statement = self._statements.own("replica_token")
+        statement = self._statements.own("store_token")
 
         def read_token() -> str | None:
             row = database.execute(statement.text, statement.bind((), self._store_id)).fetchone()
