@@ -189,3 +189,37 @@ def test_a_long_history_ends_with_the_newest_version(
     numbers = [text.split()[0] for text in versions.locator(".kind").all_inner_texts()]
     assert numbers == [f"v{number}" for number in range(250, 50, -1)]
     page.get_by_text("Earlier versions are not shown here").wait_for()
+
+
+def test_a_memory_with_many_versions_ends_with_the_newest(
+    tmp_path: Path, serve: Callable[..., str], view: Callable[..., Viewer]
+) -> None:
+    path, number = tmp_path / "long.db", 520
+    with memoranda.open(path, embedder=None, durability="relaxed") as store:
+        agent = store.bind(agent_id="a")
+        memory = agent.remember("1 are here", title="visitors").id
+        for version in range(2, number + 1):
+            agent.remember(f"{version} are here", title="visitors")
+    viewer = view(serve(file=path))
+
+    def first_and_last(address: str) -> tuple[str, str]:
+        page = viewer.open(address)
+        versions = page.get_by_label("Its versions").locator("li")
+        versions.first.wait_for()
+        return versions.first.inner_text(), versions.last.inner_text()
+
+    last, first = first_and_last(f"/why?memory={memory}")
+    assert (last.startswith("v520"), "520 are here" in last) == (True, True)
+    assert first.startswith("v321")
+    page = viewer.page
+    page.get_by_text("Earlier versions are not shown here").wait_for()
+    assert page.get_by_text("Later versions are not shown here").count() == 0
+
+    last, first = first_and_last(f"/why?memory={memory}&at=400")
+    assert (last.startswith("v400"), first.startswith("v201")) == (True, True)
+    page.get_by_text("Later versions are not shown here").wait_for()
+
+    page = viewer.open("/timeline?at=515")  # what an event changed, late in a long history
+    changes = page.get_by_label("What this event changed")
+    changes.locator("del", has_text="514").wait_for()
+    changes.get_by_text("515 are here").wait_for()

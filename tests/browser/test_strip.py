@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page
 
+import memoranda
 from memoranda.server.http.settings import HttpSettings
 from memoranda.testing import FixedIds
 from tests.browser.browser import Viewer, needs_chromium
@@ -207,7 +209,45 @@ def test_only_the_chosen_namespace_is_listed(days: str, view: View) -> None:
     page = viewer.open("/")
     viewer.settle()
     page.get_by_label("Namespace of events").select_option("beliefs")
-    page.locator(".events li.current", has_text="superseded a memory").wait_for()
+    page.locator(".events li.current", has_text="decided").wait_for()
     wait_until(lambda: commits(page)[:1] == [11])
     assert commits(page)[-1] == 22
-    assert page.evaluate(_COLOURS) == ["memory"]
+    assert page.evaluate(_COLOURS) == ["memory", "notice"]
+
+
+def test_the_notices_and_decisions_of_a_namespace_are_among_its_events(
+    story: Path, serve: Callable[..., str], view: View
+) -> None:
+    with memoranda.open(story, embedder=None) as store:
+        clerk = store.bind(agent_id="clerk")
+        notice = next(notice for notice in clerk.invalidations() if "facts" in notice.namespace)
+        clerk.resolve_invalidation(notice.id, decision="keep", note="it still holds")
+        decided = store.stats().commits
+    viewer = view(serve(file=story))
+    page = viewer.open("/?ns=facts")
+    page.locator(".events li.current", has_text="it still holds").wait_for()
+    listed = commits(page)
+    assert listed == [*range(23, 41), decided]
+    wait_until(lambda: page.evaluate(_COLOURS) == ["state", "memory", "fact", "notice"])
+    changes = page.get_by_label("What this event changed")
+    changes.get_by_text("it still holds").wait_for()
+    page.keyboard.press("ArrowLeft")  # what was noticed is with the event that it was noticed in
+    page.locator(".events li.current", has_text="ended").wait_for()
+    changes.get_by_text("rests on something that").wait_for()
+    page.get_by_role("button", name="Notices", exact=True).click()
+    wait_until(lambda: commits(page) == [39, 40, decided])
+    page.get_by_label("Namespace of events").select_option("talks")
+    page.get_by_text("No event matches").wait_for()
+
+
+def test_a_namespace_that_appears_can_be_chosen(
+    story: Path, serve: Callable[..., str], view: View
+) -> None:
+    viewer = view(serve(file=story))
+    page = viewer.open("/")
+    viewer.settle()
+    with memoranda.open(story, embedder=None) as store:
+        store.write(agent_id="clerk", key="first", value={}, namespace="brand/new")
+    page.locator(".events li.current", has_text="first").wait_for()
+    page.get_by_label("Namespace of events").select_option("brand/new")
+    wait_until(lambda: page.locator(".events li").count() == 1)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page
 
 import memoranda
-import memoranda_verify
 from memoranda import Signer
 from memoranda.server.control_store import ControlStore, control_path
 from memoranda.server.http.settings import HttpSettings
 from tests.browser.browser import Viewer, needs_chromium
+from tests.browser.downloads import download, verify
 from tests.patience import wait_until
 from tests.server_process import ServerThread
 
@@ -112,7 +109,9 @@ def test_two_moments_stand_side_by_side(shown: str, view: View) -> None:
     page = viewer.open("/timeline?at=2&space=default")
     page.get_by_role("button", name="Compare").click()
     page.get_by_text("Now choose another moment").wait_for()
+    page.locator("h2", has_text="Commit 2 beside another").wait_for()
     page.locator(".events .event", has_text="policy").last.click()
+    page.get_by_label("What this event changed").get_by_text("5 times that a key rests").wait_for()
     row = page.locator(".beside-row", has_text="policy").first
     row.wait_for()
     assert "500" in row.locator("> div").nth(0).inner_text()
@@ -330,22 +329,6 @@ def test_recall_shows_what_found_an_answer(shown: str, view: View) -> None:
     page.locator(".hit").first.get_by_text("Ann lives in Bergen").wait_for()
 
 
-def test_a_fork_stands_beside_its_origin(shown: str, view: View) -> None:
-    viewer = view(shown)
-    page = viewer.open("/compare?store=origin")
-    page.get_by_label("The other store").select_option("whatif")
-    page.get_by_text("The same up to commit 6").wait_for()
-    row = page.locator(".beside-row", has_text="policy").last
-    assert "300" in row.inner_text()
-    assert "1000" in row.inner_text()
-
-
-def download(page: Page, button: Any) -> Path:
-    with page.expect_download() as started:
-        button.click()
-    return Path(started.value.path())
-
-
 def test_an_erased_person_leaves_a_certificate_that_verifies(
     story: Path, tmp_path: Path, serve: Serve, view: View
 ) -> None:
@@ -388,61 +371,6 @@ def test_an_erased_person_leaves_a_certificate_that_verifies(
     changed["certificate"]["reason"] = "he asked for it"
     (tmp_path / "changed.json").write_text(json.dumps(changed))
     assert verify("certificate", tmp_path / "changed.json", "--key-file", str(keys)) == 3
-
-
-def verify(claim: str, file: Path, *options: str) -> int:
-    """Run the verifier that stands alone; return its exit code."""
-    return memoranda_verify.main([claim, str(file), *options])
-
-
-def unpack(archive: Path, folder: Path) -> list[str]:
-    """Unpack an archive, with a check of each file; return their names."""
-    with zipfile.ZipFile(archive) as files:
-        assert files.testzip() is None
-        files.extractall(folder)
-        return files.namelist()
-
-
-def test_the_evidence_is_what_an_auditor_can_verify(
-    story: Path, tmp_path: Path, serve: Serve, view: View
-) -> None:
-    key = tmp_path / "keys"
-    signer = Signer("example.com/log", bytes(32))
-    with memoranda.open(story, embedder=None) as store:
-        store.checkpoint(signer=signer)
-        certificate = store.bind(agent_id="clerk").forget(key="policy", reason="a test")
-        store.checkpoint(signer=signer)
-        key.write_text("".join(f"{entry.key.line}\n" for entry in store.trusted_keys()))
-    viewer = view(serve(file=story))
-    trust = ("--key-file", str(key))
-
-    page = viewer.open("/trust")
-    saved = download(page, page.get_by_role("button", name="Download the evidence"))
-    folder = tmp_path / "log"
-    names = unpack(saved, folder)
-    claims = {"proofs": "inclusion", "growth": "consistency", "certificates": "certificate"}
-    assert f"certificates/{certificate.erasure_id}.json" in names
-    assert {name.split("/")[0] for name in names} == {"README.txt", "checkpoint.note", *claims}
-    for name in names:
-        if "/" in name:
-            assert verify(claims[name.split("/")[0]], folder / name, *trust) == 0
-            assert f"memoranda-verify {claims[name.split('/')[0]]} " in (
-                folder / "README.txt"
-            ).read_text("utf-8")
-    assert verify("checkpoint", folder / "checkpoint.note", *trust) == 0
-
-    page = viewer.open("/why?key=orders/polaris&space=facts")
-    saved = download(page, page.get_by_role("button", name="Download the evidence"))
-    folder = tmp_path / "why"
-    names = unpack(saved, folder)
-    nodes = json.loads((folder / "why.json").read_text("utf-8"))
-    assert nodes[0]["ref"]["key"] == "orders/polaris"
-    proofs = [name for name in names if name.startswith("proofs/")]
-    assert {f"proofs/commit-{node['commit_ts']}.json" for node in nodes} == set(proofs)
-    for name in proofs:
-        assert verify("inclusion", folder / name, *trust) == 0
-    (talk,) = (name for name in names if name.startswith("conversations/"))
-    assert "Since June 2023 I buy for Polaris" in (folder / talk).read_text("utf-8")
 
 
 def test_the_erasure_desk_erases_a_memory_a_key_and_a_namespace(served: str, view: View) -> None:

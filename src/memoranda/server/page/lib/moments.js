@@ -47,7 +47,7 @@ async function readChanges(agent, { commit_ts: commit, committed_at: committedAt
   const [changes, facts, memories] = await Promise.all([
     Promise.all(spacesOf(({ type }) => groupOf(type) === "state").map((namespace) => list(`agents/${part(agent)}/diff`, { namespace, old: commit - 1, new: commit }, { signal }))),
     Promise.all(spacesOf(({ type }) => FACT_KINDS.includes(type)).map((namespace) => factChanges(agent, namespace, commit, signal))),
-    Promise.all(memoriesOf(operations).slice(0, MEMORIES).map((id) => memoryAround(agent, id, committedAt, signal))),
+    Promise.all(memoriesOf(operations).slice(0, MEMORIES).map((id) => memoryAround(agent, id, commit, committedAt, signal))),
   ]);
   return { commit, memories: new Map(memories), keys: new Map(changes.flatMap(({ items }) => items).map((change) => [change.key, change.before?.value])), facts: facts.flat() };
 }
@@ -60,8 +60,10 @@ const MEMORY_KINDS = ["update", "retract", "touch"];
 const memoriesOf = (operations) => [...new Set(operations.flatMap(({ type, key, value }) => (type === "link" || type === "unlink" ? [value?.source, value?.target] : MEMORY_KINDS.includes(type) ? [key.replace("memory:", "")] : [])).filter(Boolean))];
 
 /** Read a memory before an event, and after it; null where it was not there. */
-async function memoryAround(agent, id, committedAt, signal) {
-  const { items } = await list(`memories/${part(id)}/history`, { agent_id: agent }, { signal });
+async function memoryAround(agent, id, commit, committedAt, signal) {
+  const versionsSince = (since) => list(`memories/${part(id)}/history`, { agent_id: agent, since }, { signal });
+  const { items: first, more } = await versionsSince(null);
+  const items = more && first.at(-1).updated_at < committedAt ? (await versionsSince(commit - 1)).items : first;
   return [id, { before: items.findLast((version) => version.updated_at < committedAt) ?? null, after: items.findLast((version) => version.updated_at <= committedAt) ?? null }];
 }
 

@@ -3,7 +3,7 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { read } from "page/lib/api.js";
 import { matches } from "page/lib/operations.js";
 import { at, params, patch } from "page/lib/route.js";
-import { agent, agents, arrival, head, namespace, scope, seekTime, stats, timeOf } from "page/lib/store.js";
+import { agent, agents, arrival, head, namespace, replay, scopes, seekTime, stats, timeOf } from "page/lib/store.js";
 import { toMs, toText } from "page/lib/time.js";
 
 const BUCKETS = 480;
@@ -41,8 +41,25 @@ export const currentEvent = computed(() => listed.value.items[currentIndex.value
 
 async function readBuckets(stop) {
   const { from, to } = params.value;
-  const answer = await read(`agents/${encodeURIComponent(agent.value)}/timeline-buckets`, { ...scope(), agent_id: null, from_timestamp: from, to_timestamp: to, buckets: BUCKETS }, { signal: stop });
-  return answer.map((bucket) => ({ start: toMs(bucket.start), end: toMs(bucket.end), counts: bucket.counts, events: bucket.events }));
+  const count = (from_timestamp, to_timestamp) => Promise.all(scopes().map((scope) => read(`agents/${encodeURIComponent(agent.value)}/timeline-buckets`, { ...scope, agent_id: null, from_timestamp, to_timestamp, buckets: BUCKETS }, { signal: stop })));
+  let parts = (await count(from, to)).filter(({ length }) => length);
+  if (parts.length > 1 && !(from && to)) {
+    // Without a range, each scope has that of its own events: all are counted again over the range of all.
+    const starts = parts.map(([{ start }]) => start).sort((one, other) => toMs(one) - toMs(other));
+    const ends = parts.map((part) => part.at(-1).end).sort((one, other) => toMs(one) - toMs(other));
+    parts = await count(starts[0], ends.at(-1));
+  }
+  const [first = [], ...others] = parts;
+  return first.map((bucket, index) => {
+    const same = [bucket, ...others.map((part) => part[index])];
+    return { start: toMs(bucket.start), end: toMs(bucket.end), counts: addUp(same.map(({ counts }) => counts)), events: same.reduce((sum, { events }) => sum + events, 0) };
+  });
+}
+
+function addUp(all) {
+  const sums = {};
+  for (const counts of all) for (const [kind, count] of Object.entries(counts)) sums[kind] = (sums[kind] ?? 0) + count;
+  return sums;
 }
 
 let counting = null;
@@ -95,7 +112,7 @@ async function forward(query, wanted, stop, onPage = () => {}) {
   let result = { items: [], scanned: 0, more: true, last: null };
   let position = query;
   while (result.more && result.items.length < wanted) {
-    const page = await read("replay", { ...scope(), kinds: kinds.value, ...position, to_timestamp: params.value.to, limit: text.value ? MAX_PAGE : Math.min(MAX_PAGE, wanted) }, { signal: stop });
+    const page = await replay({ kinds: kinds.value, ...position, to_timestamp: params.value.to, limit: text.value ? MAX_PAGE : Math.min(MAX_PAGE, wanted) }, stop);
     const items = page.items.filter((event) => event.operations.length && (!text.value || matches(event, text.value)));
     result = { items: [...result.items, ...items], scanned: result.scanned + page.items.length, more: page.next_page_token !== null, last: page.items.at(-1)?.commit_ts ?? result.last };
     position = { after_commit: result.last };
@@ -113,7 +130,7 @@ async function backward(end, wanted, stop) {
   let [tooFew, tooMany] = [0, Infinity];
   for (;;) {
     const after = Math.max(0, end - reach);
-    const page = await read("replay", { ...scope(), kinds: kinds.value, from_timestamp: params.value.from, to_timestamp: params.value.to, after_commit: after, through_commit: end, limit: Math.min(MAX_PAGE, 8 * wanted) }, { signal: stop });
+    const page = await replay({ kinds: kinds.value, from_timestamp: params.value.from, to_timestamp: params.value.to, after_commit: after, through_commit: end, limit: Math.min(MAX_PAGE, 8 * wanted) }, stop);
     const isCut = page.next_page_token !== null;
     if (isCut && reach - tooFew > 1) tooMany = reach;
     else if (page.items.length < wanted && after > 0 && tooMany - reach > 1) tooFew = reach;

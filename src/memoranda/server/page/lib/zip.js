@@ -1,4 +1,6 @@
 // Files in one: a ZIP archive whose files are stored as they are.
+import { Problem } from "page/lib/problem.js";
+
 const CRCS = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
@@ -28,8 +30,12 @@ function pack(...fields) {
   return bytes;
 }
 
+/** Files that an archive of this format can count. */
+const MAX_FILES = 0xffff;
+
 /** Return an archive of files, each [its name, its text or bytes]. */
 export function zip(files) {
+  if (files.length > MAX_FILES) throw new Problem(0, { title: "Too much for one archive", detail: `It would have ${files.length.toLocaleString()} files, and can have ${MAX_FILES.toLocaleString()}. The commands memoranda prove and memoranda prove-erasure write them one by one.` });
   const [parts, entries] = [[], []];
   let place = 0;
   for (const [name, content] of files) {

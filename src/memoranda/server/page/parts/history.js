@@ -11,28 +11,27 @@ import { Change } from "page/parts/value.js";
 /** Versions that are shown: the last ones. */
 const LIMIT = 200;
 
-/** `root`: the thing as it is explained, for the version that a long history is read up to. */
-export function History({ ref_, root }) {
-  if (ref_.assertion_id) return html`<${FactHistory} id=${ref_.assertion_id} />`;
-  return html`<${Versions} ref_=${ref_} last=${root.ref?.version ?? null} />`;
-}
+export const History = ({ ref_ }) => (ref_.assertion_id ? html`<${FactHistory} id=${ref_.assertion_id} />` : html`<${Versions} ref_=${ref_} />`);
 
 const CommitLink = ({ commit }) => html`<${Link} to="timeline" with=${{ at: commit }}>commit ${commit}<//>`;
 
 // Versions of keys and of memories.
 
-/** Read the last versions of a key. A history is read from its beginning, or from a commit. */
-async function keyVersions(ref, last, signal) {
-  const path = `agents/${part(agent.value)}/keys/${part(ref.key)}`;
-  const first = await list(`${path}/history`, { namespace: ref.namespace }, { signal, limit: LIMIT });
-  if (!first.more || last === null || last <= LIMIT) return first;
-  const old = await read(path, { namespace: ref.namespace, version: last - LIMIT + 1 }, { signal });
-  return list(`${path}/history`, { namespace: ref.namespace, since: old.commit_ts }, { signal, limit: LIMIT });
+/** Read the versions up to the moment, the last ones if there are many. A history is read from its beginning, or from a moment. */
+async function lastVersions(path, query, signal) {
+  const versionsSince = (since, limit = LIMIT) => list(`${path}/history`, { ...query, since }, { signal, limit });
+  const first = await versionsSince(null);
+  if (!first.more) return first;
+  const [last] = (await versionsSince(moment.value, 1)).items;
+  if (!last || last.version <= LIMIT) return first;
+  const old = await read(path, { ...query, version: last.version - LIMIT + 1 }, { signal });
+  return versionsSince(old.commit_ts ?? old.updated_at);
 }
 
-function Versions({ ref_, last }) {
+function Versions({ ref_ }) {
   const isKey = ref_.key !== undefined;
-  const versions = useLoad((signal) => (isKey ? keyVersions(ref_, last, signal) : list(`memories/${part(ref_.memory_id)}/history`, { agent_id: agent.value }, { signal, limit: LIMIT })), [ref_.key, ref_.memory_id, ref_.namespace, last, arrival.value?.commit_ts]);
+  const [path, query] = isKey ? [`agents/${part(agent.value)}/keys/${part(ref_.key)}`, { namespace: ref_.namespace }] : [`memories/${part(ref_.memory_id)}`, { agent_id: agent.value }];
+  const versions = useLoad((signal) => lastVersions(path, query, signal), [path, ref_.namespace, agent.value, moment.value, arrival.value?.commit_ts]);
   return html`<section class="sheet" aria-label="Its versions"><header><h2>Its versions</h2></header><${Loaded} of=${versions}>${({ items, more }) => html`
     <ol class="rows">${items.map((item, index) => ({ item, before: items[index - 1] })).reverse().map(({ item, before }) => html`<li class=${isKey ? "of-state" : "of-memory"}>
       <div class="item-head"><span class="kind">v${item.version}</span><${Time} at=${item.committed_at ?? item.updated_at} />${item.commit_ts && html`<${CommitLink} commit=${item.commit_ts} />`}</div>

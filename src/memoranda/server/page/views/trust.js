@@ -8,6 +8,7 @@ import { params } from "page/lib/route.js";
 import { agent, arrival, canForget, head, namespace, namespaces, readStore, stats } from "page/lib/store.js";
 import { verbOf } from "page/lib/operations.js";
 import { Time } from "page/lib/time.js";
+import { SaveEvidence } from "page/parts/save_evidence.js";
 
 export function Trust() {
   const version = useSignal(0);
@@ -19,6 +20,9 @@ export function Trust() {
 }
 
 // The chain.
+
+/** Errors that say what a verification has found; others say why there was none. */
+const DAMAGED = ["Corruption", "ChainBroken", "ViewsDiffer"];
 
 function Chain() {
   const isDeep = useSignal(false);
@@ -36,7 +40,7 @@ function Chain() {
     }
     began.value = null;
   };
-  return html`<section class="sheet" aria-label="The chain"><header><h2>The chain</h2>${result.value && html`<span class="chip good">it holds</span>`}${problem.value && html`<span class="chip bad">it does not hold, or cannot be read</span>`}</header>
+  return html`<section class="sheet" aria-label="The chain"><header><h2>The chain</h2>${result.value && html`<span class="chip good">it holds</span>`}${problem.value && html`<span class="chip bad">${DAMAGED.includes(problem.value.kind) ? "it does not hold" : "not verified"}</span>`}</header>
     <div class="pad stack">
       <dl class="pairs"><dt>Log</dt><dd><${Mono} text=${stats.value.log_id ?? "not visible to you"} /></dd><dt>Commits</dt><dd class="num">${head.value.toLocaleString()}</dd>
         ${result.value && html`<dt>Verified</dt><dd class="num">${plural(result.value.commits, "commit")}${result.value.rows !== null ? `, ${plural(result.value.rows, "row")} of the views` : ""}</dd><dt>Head</dt><dd><${Mono} text=${result.value.head_hash} /></dd><dt>Signed by agents</dt><dd class="num">${result.value.signed}</dd>`}</dl>
@@ -50,7 +54,7 @@ function Chain() {
 // Proofs.
 
 function Proofs() {
-  const notes = useLoad((signal) => list("checkpoints", {}, { signal }), [arrival.value?.commit_ts]);
+  const notes = useLoad((signal) => list("checkpoints", {}, { signal, limit: Infinity }), [arrival.value?.commit_ts]);
   const problem = useSignal(null);
   const prove = async (event) => {
     event.preventDefault();
@@ -75,22 +79,9 @@ function Proofs() {
 
 /** Everything an outsider needs, in one file. */
 function Evidence() {
-  const isBusy = useSignal(false);
-  const problem = useSignal(null);
-  const save = async () => {
-    isBusy.value = true;
-    problem.value = null;
-    try {
-      download("evidence.zip", await evidenceOfLog(stats.value.log_id), "application/zip");
-    } catch (error) {
-      problem.value = error;
-    }
-    isBusy.value = false;
-  };
   return html`<section class="sheet" aria-label="Evidence"><header><h2>Evidence for others</h2></header><div class="pad stack">
-    <p>One file for an auditor who has no access: the last checkpoint, proofs that the log only grew, the certificates of erasure, and how to verify each. <em>Why</em> has the evidence on one key, memory or fact.</p>
-    ${problem.value && html`<${ProblemBox} problem=${problem.value} />`}
-    <div class="bar"><button disabled=${isBusy.value} onClick=${save}>${isBusy.value ? "Collecting …" : "Download the evidence"}</button></div></div></section>`;
+    <p>One file for an auditor who has no access: the last checkpoint, proofs that the log only grew over the last checkpoints, all certificates of erasure with proofs of their commits, and how to verify each. <em>Why</em> has the evidence on one key, memory or fact.</p>
+    <${SaveEvidence} collect=${(onProgress) => evidenceOfLog(stats.value.log_id, onProgress)} /></div></section>`;
 }
 
 // The erasure desk.
@@ -160,8 +151,12 @@ function Plan({ plan, isBusy, onErase }) {
     <div class="bar"><button class="danger" disabled=${isBusy} onClick=${onErase}>Erase for good</button><span class="quiet small">This cannot be undone.</span></div></div>`;
 }
 
+/** Certificates that are shown at first: the newest ones. */
+const LATEST = 50;
+
 function Certificates({ version }) {
-  const erasures = useLoad((signal) => list("erasures", {}, { signal }), [version, arrival.value?.commit_ts]);
+  const isAll = useSignal(false);
+  const erasures = useLoad((signal) => list("erasures", {}, { signal, limit: Infinity }), [version, arrival.value?.commit_ts]);
   const problem = useSignal(null);
   const save = async (certificate) => {
     problem.value = null;
@@ -181,6 +176,6 @@ function Certificates({ version }) {
   };
   return html`<section class="sheet" aria-label="Certificates"><header><h2>Certificates of erasure</h2></header>
     ${problem.value && html`<div class="pad"><${ProblemBox} problem=${problem.value} /></div>`}
-    <${Loaded} of=${erasures}>${({ items }) => (items.length ? html`<ul class="rows">${[...items].reverse().map((item) => html`<li class="certificate"><div><b>${item.target.replaceAll("_", " ")}</b> <span class="quiet small"><${Time} at=${item.committed_at} /> in commit <span class="num">${item.commit_ts}</span>, by ${seen(item.by)}</span>${item.reason && html`<br /><span class="words">${seen(item.reason)}</span>`}<br /><span class="quiet small">${plural(item.operations, "operation")} in ${plural(item.events, "event")}${item.pending_purge ? "; its bytes leave the files with the next purge" : ""}</span></div>
-      <div class="bar"><button onClick=${() => save(item)}>Certificate</button><button onClick=${() => prove(item)}>Proof</button></div></li>`)}</ul><p class="pad quiet small">An auditor verifies a certificate with <code>memoranda-verify certificate FILE --key-file KEYS</code>; once a checkpoint covers it, nothing else is needed.</p>` : html`<${Empty} title="Nothing was erased">Every erasure leaves a certificate here.<//>`)}<//></section>`;
+    <${Loaded} of=${erasures}>${({ items }) => (items.length ? html`<ul class="rows">${items.slice(isAll.value ? 0 : -LATEST).reverse().map((item) => html`<li class="certificate"><div><b>${item.target.replaceAll("_", " ")}</b> <span class="quiet small"><${Time} at=${item.committed_at} /> in commit <span class="num">${item.commit_ts}</span>, by ${seen(item.by)}</span>${item.reason && html`<br /><span class="words">${seen(item.reason)}</span>`}<br /><span class="quiet small">${plural(item.operations, "operation")} in ${plural(item.events, "event")}${item.pending_purge ? "; its bytes leave the files with the next purge" : ""}</span></div>
+      <div class="bar"><button onClick=${() => save(item)}>Certificate</button><button onClick=${() => prove(item)}>Proof</button></div></li>`)}</ul>${!isAll.value && items.length > LATEST && html`<div class="pad"><button onClick=${() => { isAll.value = true; }}>Show all ${items.length.toLocaleString()}</button></div>`}<p class="pad quiet small">An auditor verifies a certificate with <code>memoranda-verify certificate FILE --key-file KEYS</code>; once a checkpoint covers it, nothing else is needed.</p>` : html`<${Empty} title="Nothing was erased">Every erasure leaves a certificate here.<//>`)}<//></section>`;
 }

@@ -1,6 +1,6 @@
 // Why: from a key, a memory or a fact down to the words it rests on.
 import { useSignal } from "@preact/signals";
-import { ask, download } from "page/lib/api.js";
+import { ask } from "page/lib/api.js";
 import { story } from "page/lib/carrier.js";
 import { html, Mono, plain, plural, seen, Words } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
@@ -11,6 +11,7 @@ import { Known } from "page/parts/known.js";
 import { Chat } from "page/parts/chat.js";
 import { History } from "page/parts/history.js";
 import { refParams } from "page/parts/items.js";
+import { SaveEvidence } from "page/parts/save_evidence.js";
 
 function chosen() {
   const { key, space, memory, fact } = params.value;
@@ -51,7 +52,7 @@ function Explained({ ref_ }) {
         <div class="why-side">
           <section class="sheet"><header><h2>What it rests on</h2><span class="quiet small">${plural(nodes.length - 1, "source")}</span></header>
             <ul class="tree"><${Branch} nodes=${nodes} node=${root} picked=${picked?.number} onPick=${(number) => { open.value = number; }} /></ul></section>
-          <${History} ref_=${ref_} root=${root} />
+          <${History} ref_=${ref_} />
         </div>
         ${picked ? html`<${Chat} key=${picked.number} id=${picked.ref.transcript_id} spans=${picked.ref.spans ?? []} excerpts=${picked.summary.split(" … ")} />` : html`<p class="quiet">It quotes no conversation.</p>`}
       </div></div>`;
@@ -60,20 +61,10 @@ function Explained({ ref_ }) {
 
 /** What one can do with it: hand on the evidence, or erase it. */
 function Deeds({ ref_, nodes }) {
-  const problem = useSignal(null);
-  const name = ref_.key ?? ref_.memory_id ?? ref_.assertion_id;
-  const save = async () => {
-    problem.value = null;
-    try {
-      const { evidenceOf } = await import("page/lib/evidence.js");
-      download("evidence.zip", await evidenceOf(name, nodes), "application/zip");
-    } catch (error) {
-      problem.value = error;
-    }
-  };
   if (story) return null;
+  const collect = async (onProgress) => (await import("page/lib/evidence.js")).evidenceOf(ref_.key ?? ref_.memory_id ?? ref_.assertion_id, nodes, onProgress);
   const target = ref_.key !== undefined ? { erase: "key", what: ref_.key, space: ref_.namespace } : ref_.memory_id ? { erase: "memory_id", what: ref_.memory_id } : null;
-  return html`<div class="bar deeds"><button onClick=${save} title="What it rests on, the quoted conversations, and proofs, in one file">Download the evidence</button>${canForget.value && target && html`<${Link} to="trust" with=${{ at: null, ...target }} class="button">Erase …<//>`}</div>${problem.value && html`<${ProblemBox} problem=${problem.value} />`}`;
+  return html`<${SaveEvidence} class="deeds" collect=${collect} title="What it rests on, the quoted conversations, and proofs, in one file">${canForget.value && target && html`<${Link} to="trust" with=${{ at: null, ...target }} class="button">Erase …<//>`}<//>`;
 }
 
 /** What was not there at the moment, or is not there at all. */
