@@ -14,6 +14,12 @@ from tests.server_process import ServerThread
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 View = Callable[..., Viewer]
+_IS_IN_SIGHT = """() => {
+  const row = document.querySelector('.rail nav').getBoundingClientRect();
+  const link = document.querySelector('.rail nav [aria-current]').getBoundingClientRect();
+  return link.left >= row.left && link.right <= row.right - 24;
+}"""
+"""Returns whether the open view's link is where the row of views does not fade out."""
 _FIRST_WRITE = """() => fetch('/v1/stores/-/agents/ann/keys/first?namespace=default', {
     method: 'PUT', headers: {'content-type': 'application/json'}, body: '{"value": {"n": 1}}'})"""
 
@@ -26,7 +32,8 @@ def test_an_empty_store_shows_its_first_event(
     viewer = view(serve(file=tmp_path / "empty.db"))
     viewer.page.clock.install()
     page = viewer.open("/")
-    page.get_by_text("This store has no agents you may see").wait_for()
+    page.get_by_text("No agent has written yet").wait_for()
+    assert page.get_by_label("Agent").inner_text() == "none yet"
     assert viewer.violations() == []
     viewer.screenshot("empty")
     page.evaluate(_FIRST_WRITE)
@@ -63,12 +70,23 @@ def test_a_server_that_went_away_is_said(story: Path, view: View) -> None:
         page = viewer.open("/")
         page.locator(".events li.current").wait_for()
     page.get_by_role("button", name="Not live").wait_for()
+    page.get_by_label("Time", exact=True).get_by_text("Last seen").wait_for()
     page.get_by_role("link", name="Trust").click()
     page.get_by_text("The server does not answer").wait_for()
     page.get_by_text("reload this page").wait_for()
     viewer.screenshot("server-gone")
     page.get_by_role("link", name="Timeline").click()
     page.locator(".events .event").first.click()
-    page.get_by_text("The server does not answer").first.wait_for()
+    for part in ("What this event changed", "What the agent knew"):
+        page.get_by_label(part).get_by_text("The server does not answer").wait_for()
     viewer.close()
     viewer.complaints.clear()  # the browser tells of each refused connection
+
+
+def test_the_open_view_stays_in_sight_on_a_phone(shown: str, view: View) -> None:
+    viewer = view(shown, phone=True)
+    for place in ("timeline", "facts", "trust", "compare"):
+        page = viewer.open(f"/{place}")
+        page.locator(".rail nav [aria-current]").wait_for()
+        viewer.settle()
+        page.wait_for_function(_IS_IN_SIGHT)

@@ -25,6 +25,7 @@ def test_a_changed_event_is_found_and_named(story: Path, serve: Serve, view: Vie
     page.get_by_role("button", name="Verify").click()
     chain = page.get_by_label("The chain")
     chain.locator(".chip.bad").wait_for()
+    assert chain.locator(".chip.bad").inner_text() == "it does not hold"
     assert "commit 7" in chain.locator(".problem").inner_text()
     assert chain.get_by_text("it holds").count() == 0
     viewer.screenshot("trust-broken")

@@ -9,7 +9,7 @@ import { unreachable } from "page/lib/problem.js";
 import { html, plain } from "page/lib/html.js";
 import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
 import { go, href, Link, patch, params, view } from "page/lib/route.js";
-import { agent, agentNames, boot, bootProblem, namespace, namespaces, openNotices, readStore, session, stats, stores } from "page/lib/store.js";
+import { agent, agentNames, boot, bootProblem, namespace, namespaces, openNotices, session, stats, stores } from "page/lib/store.js";
 import { step } from "page/lib/timeline.js";
 import { TimeBar } from "page/parts/strip.js";
 import { SignIn } from "page/views/sign_in.js";
@@ -39,20 +39,24 @@ function Place({ place }) {
 
 function Rail() {
   const links = useRef(null);
+  const notices = openNotices.value;
   useEffect(() => {
     // On a phone, the views are one row that scrolls: the open one is in sight.
-    const [row, link] = [links.current, links.current.querySelector("[aria-current]")];
-    if (link) row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.clientWidth) / 2;
-  }, [view.value]);
-  const changeStore = async (event) => { go(href("timeline", { store: event.target.value, agent: null, ns: null, at: null, from: null, to: null })); stats.value = null; await readStore(); };
+    const show = () => {
+      const [row, link] = [links.current, links.current?.querySelector("[aria-current]")];
+      if (link) row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.clientWidth) / 2;
+    };
+    show();
+    document.fonts?.ready.then(show);
+  }, [view.value, notices?.count]); // a number beside a name makes it wider, as its font does
+  const changeStore = (event) => go(href("timeline", { store: event.target.value, agent: null, ns: null, at: null, from: null, to: null }));
   const leave = async () => { await request("DELETE", "/session"); signedOut.value = true; };
-  const notices = openNotices.value;
   return html`<aside class="rail">
     <${Link} to="timeline" class="brand"><img src="/page/icon.svg" alt="" />Memoranda<//>
     <nav aria-label="Views" ref=${links}><ul>${PLACES.filter(({ name, isShown }) => !isShown || isShown() || view.value === name).map(({ name, label }) => html`<li><${Link} to=${name} aria-current=${view.value === name ? "page" : undefined}>${label}${name === "inbox" && notices?.count > 0 && html`<span class="count"><span class="hidden">open: </span>${notices.count}${notices.more ? "+" : ""}</span>`}<//></li>`)}</ul></nav>
     <div class="pickers">
       ${stores.value.length > 1 && html`<label><span>Store</span><select aria-label="Store" value=${params.value.store} onChange=${changeStore}>${stores.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>`}
-      <label><span>Agent</span><select aria-label="Agent" value=${agent.value} onChange=${(event) => patch({ agent: event.target.value, at: null, from: null, to: null, space: null, b: null })}>${agentNames.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>
+      <label><span>Agent</span><select aria-label="Agent" value=${agent.value} onChange=${(event) => patch({ agent: event.target.value, at: null, from: null, to: null, space: null, b: null })}>${agentNames.value.length ? agentNames.value.map((name) => html`<option value=${name}>${plain(name)}</option>`) : html`<option>none yet</option>`}</select></label>
       <label><span>Namespace</span><select aria-label="Namespace of events" value=${namespace.value ?? ""} onChange=${(event) => patch({ ns: event.target.value, space: null, from: null, to: null })}><option value="">All namespaces</option>${namespaces.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select></label>
     </div>
     <div class="foot">
@@ -69,7 +73,7 @@ function App() {
   if (!stats.value) return html`<p class="boot" aria-busy="true">Reading the store …</p>`;
   const place = PLACES.find(({ name }) => name === view.value) ?? PLACES[0];
   return html`<a class="skip" href="#main">Skip to the view</a><div class="shell"><${Rail} /><div class="main">
-    ${agent.value === null ? html`<main id="main" class="view"><${Empty} title="This store has no agents you may see">When an agent has written its first key, memory or fact, it appears here by itself. <code>memoranda write</code> does it from a terminal.<//></main>`
+    ${agent.value === null ? html`<main id="main" class="view"><${Empty} title=${session.value?.token_id ? "No agent that you may see has written yet" : "No agent has written yet"}>When one has written its first key, memory or fact, it appears here by itself. From a terminal: <code>memoranda write KEY '{"any": "JSON"}' <span class="whole">--agent NAME</span> <span class="whole">--db FILE</span></code><//></main>`
       : html`<${TimeBar} /><main id="main"><${Place} key=${place.name} place=${place} /></main>`}
   </div></div>`;
 }

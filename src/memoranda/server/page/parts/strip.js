@@ -237,7 +237,7 @@ export function TimeBar() {
   return html`<section class="timebar" aria-label="Time">
     <div class="strip-head">
       <div class="when" aria-live="polite">
-        ${event ? html`<span><b>${at.value !== null ? "As of" : story ? "At the end" : "Now"}</b> <span class="num">commit ${event.commit_ts}</span></span><${Time} at=${event.committed_at} /><${Line} event=${event} />`
+        ${event ? html`<span><b>${at.value !== null ? "As of" : story ? "At the end" : isLive.value === false ? "Last seen" : "Now"}</b> <span class="num">commit ${event.commit_ts}</span></span><${Time} at=${event.committed_at} /><${Line} event=${event} />`
           : html`<span class="quiet">${listed.value.isLoading ? "Reading …" : "There are no events here."}</span>`}
       </div>
       <div class="tools">

@@ -14,7 +14,7 @@ export function SignIn() {
       await request("POST", "/session", { body: { token } });
       await boot();
     } catch (error) {
-      problem.value = error.status === 401 ? Object.assign(new Error("The server does not know this token, or it has expired. The command memoranda token create makes a new one."), { title: "That token does not open anything" }) : error;
+      problem.value = error;
     }
   };
   return html`<main class="sign-in"><form class="sheet" onSubmit=${submit}>
@@ -22,7 +22,7 @@ export function SignIn() {
     <h1>Memoranda</h1>
     <p>This server asks for a token. It stays in this form: the browser gets a session that no script can read.</p>
     <label>Token <input name="token" type="password" autocomplete="current-password" required autofocus /></label>
-    ${problem.value && html`<${ProblemBox} problem=${problem.value} />`}
+    ${problem.value && (problem.value.status === 401 ? html`<div class="problem" role="alert"><strong>That token does not open anything</strong><p>The server does not know it, or it has expired. Whoever runs the server makes a new one: <code>memoranda token create</code></p></div>` : html`<${ProblemBox} problem=${problem.value} />`)}
     <button class="primary">Sign in</button>
   </form></main>`;
 }

@@ -1,7 +1,7 @@
 // Timeline: the events, and everything as of the one that is looked at.
 import { useEffect, useRef } from "preact/hooks";
 import { html, plain, plural, seen, shorten, Words, Mono } from "page/lib/html.js";
-import { Empty, Loaded, useLoad } from "page/lib/load.js";
+import { Empty, Loaded, ProblemBox, useLoad } from "page/lib/load.js";
 import { pairMoments, readMoment, recallChanges, spaceOf, warm } from "page/lib/moments.js";
 import { byWeight, groupOf, GROUPS, subjectOf, verbOf } from "page/lib/operations.js";
 import { Link, params, patch } from "page/lib/route.js";
@@ -63,7 +63,7 @@ function Moment() {
   return html`<div class="moment">
     <${Changes} event=${event} />
     <section class="sheet known" aria-label="What the agent knew">
-      <header><h2>${pinned === null ? html`Known at commit <span class="num">${event.commit_ts}</span>` : html`Commit <span class="num">${pinned}</span> beside <span class="num">${event.commit_ts}</span>`}</h2>
+      <header><h2>${pinned === null ? html`Known at commit <span class="num">${event.commit_ts}</span>` : html`Commit <span class="num">${pinned}</span> beside ${pinned === event.commit_ts ? "another" : html`<span class="num">${event.commit_ts}</span>`}`}</h2>
         <div class="bar">
           ${!namespace.value && html`<select aria-label="Namespace" value=${space} onChange=${(change) => patch({ space: change.target.value })}>${namespaces.value.map((name) => html`<option value=${name}>${plain(name)}</option>`)}</select>`}
           ${pinned === null ? html`<button onClick=${() => patch({ b: event.commit_ts })} title="Keep this moment, and put another one beside it">Compare</button>` : html`<button onClick=${() => patch({ b: null })}>Stop comparing</button>`}
@@ -75,12 +75,19 @@ function Moment() {
 
 // What one event changed.
 
+/** Count notices that say the same: one overwritten key may be what many keys rest on. */
+function gather(operations) {
+  const notices = Map.groupBy(operations.filter(({ type }) => type === "notify"), subjectOf);
+  return [...operations.filter(({ type }) => type !== "notify").map((operation) => ({ operation, count: 1 })), ...[...notices.values()].map((same) => ({ operation: same[0], count: same.length }))];
+}
+
 function Changes({ event }) {
   const old = useLoad((signal) => recallChanges(agent.value, event, signal), [event.commit_ts, agent.value]);
   const known = old.data?.commit === event.commit_ts ? old.data : null;
   return html`<section class="sheet changes" aria-label="What this event changed" aria-busy=${known || old.problem ? undefined : "true"}>
     <header><h2>What commit <span class="num">${event.commit_ts}</span> changed</h2><span class="quiet small"><${Time} at=${event.committed_at} /> by <${Mono} text=${event.actor} /></span></header>
-    <ul class="rows">${byWeight(event.operations).map((operation) => html`<li class="of-${groupOf(operation.type)}"><${Operation} operation=${operation} before=${known?.keys.get(operation.key)} memories=${known?.memories} /></li>`)}
+    ${old.problem && html`<${ProblemBox} problem=${old.problem} />`}
+    <ul class="rows">${gather(byWeight(event.operations)).map(({ operation, count }) => html`<li class="of-${groupOf(operation.type)}"><${Operation} operation=${operation} count=${count} before=${known?.keys.get(operation.key)} memories=${known?.memories} /></li>`)}
     ${(known?.facts ?? []).map(({ before, after }) => html`<li class="of-fact"><span class="kind">${fateOf(before, after)}</span> <${FactWords} fact=${after ?? before} /> <span class="small quiet">was <${Span} from=${before.valid_from} to=${before.valid_to} />${after && html`, now <${Span} from=${after.valid_from} to=${after.valid_to} />`}</span></li>`)}</ul>
   </section>`;
 }
@@ -106,7 +113,7 @@ function MemoryChange({ operation: { type, key, value }, memories }) {
   return memory?.before ? html`<div>${type === "retract" ? html`<del class="words">${seen(memory.before.content ?? "erased")}</del>` : html`<${Words} text=${shorten(memory.before.content ?? "erased", 200)} />`}</div>` : null;
 }
 
-function Operation({ operation, before, memories }) {
+function Operation({ operation, count, before, memories }) {
   const { type, key, value } = operation;
   const head = html`<span class="kind">${verbOf(type)}</span>`;
   if (type === "write") return html`<div class="item-head">${head}<${Link} to="why" with=${{ key, space: operation.namespace }}><${Mono} text=${key} /><//><span class="quiet small">v${operation.version}</span>${operation.because?.length > 0 && html`<span class="quiet small">because of ${operation.because.map((ref, index) => html`${index > 0 && ", "}<${Link} to="why" with=${refParams(ref)}>${seen(ref.key ?? (ref.memory_id ? "a memory" : "a fact"))}<//>`)}</span>`}</div><${Change} before=${before} after=${value} />`;
@@ -117,7 +124,7 @@ function Operation({ operation, before, memories }) {
   if (type === "transcript") return html`<div class="item-head">${head}</div><${Chat} id=${key.replace("transcript:", "")} isBare=${true} />`;
   if (type === "cite") return html`<div class="item-head">${head}<${Link} to="why" with=${{ memory: key.replace("citation:", "").split("|")[0] }} class="why-link">where<//></div><${Quote} id=${key.split("|")[1]} spans=${value?.spans ?? []} />`;
   if (type === "erased") return html`<div class="item-head">${head}<span class="quiet">Its content was erased; a certificate proves it.</span></div>`;
-  return html`<div class="item-head">${head}<span class="small">${seen(shorten(subjectOf(operation), 200))}</span></div>`;
+  return html`<div class="item-head">${head}<span class="small">${count > 1 && html`<span class="num">${count}</span> times `}${seen(shorten(subjectOf(operation), 200))}</span>${type === "notify" && html`<${Link} to="inbox" class="why-link">inbox<//>`}</div>`;
 }
 
 /** Return the text that an update replaced; null if it is the same, or not known. */
@@ -139,7 +146,7 @@ function Beside({ space, before, after }) {
     const changed = all.filter((item) => !item.isSame);
     if (!changed.length) return html`<${Empty} title=${first === last ? "Now choose another moment" : "Nothing changed"}>${first === last ? html`This one, commit ${first}, is kept. Drag the strip, press ← or →, or choose an event.` : html`Between these commits, nothing changed in <span class="mono">${seen(space)}</span>.`}<//>`;
     return html`<div class="beside"><div class="beside-head"><span>Commit <span class="num">${first}</span></span><span>Commit <span class="num">${last}</span></span></div>
-      ${changed.map(({ before: old, after: now, of }) => html`<div class="beside-row"><div>${old ? of(old) : html`<span class="quiet small">not known yet</span>`}</div><div>${now ? of(now) : html`<span class="quiet small">gone</span>`}</div></div>`)}
+      ${changed.map(({ before: old, after: now, of }) => html`<div class="beside-row"><div>${old ? of(old) : html`<span class="absent quiet small">not known yet</span>`}</div><div>${now ? of(now) : html`<span class="absent quiet small">gone</span>`}</div></div>`)}
       <p class="quiet small pad">${plural(all.length - changed.length, "item")} did not change.</p></div>`;
   }}<//>`;
 }
