@@ -146,7 +146,10 @@ class StoreMover:
         """Note where the store is; this is what moves it."""
         placed = session.find("store_place", location, lease.holder, store_id=row.store_id)
         if placed is None:
-            raise StoreBusy(f"another process moves {row.name!r} by now: see where it is")
+            raise StoreBusy(
+                f"another process moves {row.name!r} by now, or its new server was removed: see "
+                "where it is"
+            )
 
     def _thaw_target(self, url: DatabaseUrl, row: StoreRow, move: str) -> None:
         with self._catalog_at(url) as (catalog, _):

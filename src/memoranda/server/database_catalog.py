@@ -99,7 +99,8 @@ class DatabaseCatalog:
             directory = Directory(session, self._database)
             location = directory.choose() if on is None else directory.location_of("on", on)
             url = directory.url_on(location, name)
-            store = catalog.create("name", name, location)
+            with directory.placing(location):
+                store = catalog.create("name", name, location)
             if location is None:
                 return
             is_created = False
@@ -108,7 +109,8 @@ class DatabaseCatalog:
                     store_catalog.adopt(store)
                 is_created = True
             finally:
-                if not is_created:
+                if not is_created:  # there it may be, if only the answer was lost
+                    self._remove_copied(store, url)
                     catalog.remove(store)
 
     def rename(self, old: str, new: str) -> None:
@@ -138,14 +140,14 @@ class DatabaseCatalog:
                 store_catalog.remove(store)
             for server in Directory(session, self._database).list():
                 if server.name != store.location:
-                    self._remove_copied(store, server)
+                    self._remove_copied(store, server.url)
             if store.location is not None:
                 catalog.remove(store)
         return RemovedStore(name, (url.name,), None)
 
-    def _remove_copied(self, store: StoreRow, server: Server) -> None:
-        """Remove what a move that was given up has copied to a server; one may be away."""
-        with suppress(Unavailable), self._catalog_at(server.url) as (server_catalog, _):
+    def _remove_copied(self, store: StoreRow, url: DatabaseUrl) -> None:
+        """Remove what a move or a creation that failed has left on a server; one may be away."""
+        with suppress(Unavailable), self._catalog_at(url) as (server_catalog, _):
             if server_catalog.has_rows(store.store_id):
                 server_catalog.remove_moved(store, keep_name=False)
 

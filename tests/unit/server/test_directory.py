@@ -20,7 +20,8 @@ from memoranda.sdk import move_store
 from memoranda.sdk.move_store import Move, StoreMover
 from memoranda.server.database_catalog import DatabaseCatalog
 from memoranda.storage.postgres.catalog import StoreCatalog, StoreRow
-from memoranda.storage.postgres.database_url import parse_database
+from memoranda.storage.postgres.database_url import DatabaseUrl, parse_database
+from memoranda.storage.postgres.directory import Directory
 from memoranda.storage.postgres.lease import Lease, LeaseKeeper
 from memoranda.storage.postgres.session import Session, open_session
 from tests.patience import HANG_SECONDS, wait_until
@@ -556,6 +557,86 @@ def test_one_process_at_a_time_moves_a_store(
         keeper.acquire_move(session, id_of(urls), "'acme'", "another mover")
         with pytest.raises(StoreBusy, match=r"the move of 'acme' is owned by .*another mover"):
             move(catalog, "acme", "west")
+
+
+def test_no_store_is_placed_on_a_server_that_was_removed(
+    catalog: DatabaseCatalog, urls: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is removed once it was chosen: for a new store, and for one that is moved."""
+    url_on, place = Directory.url_on, StoreMover._place
+
+    def choose_and_remove(self: Directory, location: str | None, name: str) -> DatabaseUrl:
+        chosen = url_on(self, location, name)
+        catalog.remove_server("west")
+        return chosen
+
+    def remove_and_place(self: StoreMover, *arguments: Any) -> None:
+        catalog.remove_server("west")
+        place(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Directory, "url_on", choose_and_remove)
+        with pytest.raises(NotFound, match="no server 'west'"):
+            catalog.create("globex", "west")
+    assert catalog.names() == ["acme"]
+    catalog.put_server("west", urls["west"])
+    with monkeypatch.context() as patch:
+        patch.setattr(StoreMover, "_place", remove_and_place)
+        with pytest.raises(StoreBusy, match="or its new server was removed"):
+            move(catalog, "acme", "west")
+    with memoranda.open(url, embedder=None) as store:
+        assert store.write(agent_id="a", key="k", value={}).commit_ts == 6
+
+
+def test_a_server_is_not_removed_while_a_store_is_placed_there(
+    catalog: DatabaseCatalog, urls: dict[str, str]
+) -> None:
+    conninfo = parse_database("url", urls["home"]).conninfo
+    with (
+        ThreadPoolExecutor(1) as threads,
+        closing(open_session(conninfo)) as session,
+    ):
+        with Directory(session, parse_database("url", urls["home"])).placing("west"):
+            StoreCatalog(session).create("name", "acme", "west")
+            removal = threads.submit(catalog.remove_server, "west")
+            wait_until(lambda: removal.done() or _is_waited_for(session))
+        with pytest.raises(InvalidInput, match="'west' has 1 stores"):
+            removal.result()
+
+
+def test_a_store_whose_creation_lost_its_answer_leaves_no_name(
+    catalog: DatabaseCatalog, urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adopt = StoreCatalog.adopt
+
+    def adopt_unheard(self: StoreCatalog, *arguments: Any) -> None:
+        adopt(self, *arguments)
+        raise Unavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StoreCatalog, "adopt", adopt_unheard)
+        with pytest.raises(Unavailable):
+            catalog.create("acme", "east")
+    catalog.create("acme", "east")
+    with memoranda.open(store_of(urls["home"]), embedder=None) as store:
+        assert store.write(agent_id="a", key="k", value={}).commit_ts == 1
+
+
+def test_a_name_that_is_taken_during_a_rename_is_refused(
+    catalog: DatabaseCatalog, urls: dict[str, str]
+) -> None:
+    catalog.create("acme", "home")
+    conninfo = parse_database("url", urls["home"]).conninfo
+    with (
+        ThreadPoolExecutor(1) as threads,
+        closing(open_session(conninfo)) as session,
+    ):
+        with session.transaction():
+            StoreCatalog(session).create("name", "globex")
+            rename = threads.submit(catalog.rename, "acme", "globex")
+            wait_until(lambda: rename.done() or _is_waited_for(session))
+        with pytest.raises(InvalidInput, match="'globex' already exists"):
+            rename.result()
 
 
 # Servers of stores.

@@ -9,6 +9,8 @@ URL, without the directory.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 from msgspec.structs import replace
@@ -91,19 +93,30 @@ class Directory:
             raise InvalidInput("url", "names a database that spreads stores over servers itself")
         self._session.find("server_put", name, url)
 
+    @contextmanager
+    def placing(self, location: str | None) -> Iterator[None]:
+        """Let nobody remove a server while a store is placed there; `NotFound` if it is gone."""
+        with self._session.transaction():
+            if location is not None and self._session.find("server_hold", location) is None:
+                raise _missing(location)
+            yield
+
     def remove(self, name: str) -> None:
         """Remove a server that no store is on."""
-        server = self._find(name)
-        if self._session.find("server_remove", name) is None:
-            raise InvalidInput(
-                "name", f"{name!r} has {server.stores} stores: move them to another server first"
-            )
+        with self._session.transaction():
+            self._session.find("server_hold", name)  # stores that are being placed are counted
+            server = self._find(name)
+            if self._session.find("server_remove", name) is None:
+                raise InvalidInput(
+                    "name",
+                    f"{name!r} has {server.stores} stores: move them to another server first",
+                )
 
     def _find(self, name: str) -> Server:
         for server in self.list():
             if server.name == name:
                 return server
-        raise NotFound(f"there is no server {short_repr(name)}: add it, or list those there are")
+        raise _missing(name)
 
     def _database(self, url: str) -> DatabaseUrl:
         database = parse_database("url", url)
@@ -120,6 +133,10 @@ def check_server_name(field: str, name: object) -> str:
             f"the first of them a letter or a digit, and not {HOME!r}",
         )
     return text
+
+
+def _missing(name: str) -> NotFound:
+    return NotFound(f"there is no server {short_repr(name)}: add it, or list those there are")
 
 
 def _identity(session: Session) -> tuple[object, object]:

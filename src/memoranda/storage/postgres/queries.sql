@@ -330,14 +330,18 @@ SELECT store.store_id, store.name, store.token, store.location
 FROM memoranda.store AS store WHERE store.store_id = :store_id
 
 -- name: store_place
--- Note on which server a store is from now on, if its mover still has the lease of the move. Whoever
--- ends or takes that waits until this has ended.
+-- Note on which server a store is from now on, if its mover still has the lease of the move, and the
+-- server is there. Whoever ends or takes the lease, or removes the server, waits until this has ended.
 UPDATE memoranda.store AS store SET location = :location
 FROM (
     SELECT owner.holder FROM memoranda.owner AS owner
     WHERE owner.store_id = -CAST(:store_id AS BIGINT) AND owner.holder = :holder FOR UPDATE
 ) AS lease
-WHERE store.store_id = :store_id
+WHERE store.store_id = :store_id AND (
+    CAST(:location AS TEXT) IS NULL OR EXISTS (
+        SELECT 1 FROM memoranda.server AS server WHERE server.name = :location FOR SHARE
+    )
+)
 RETURNING store.store_id
 
 -- name: store_token_renew
@@ -371,6 +375,10 @@ FROM memoranda.server AS server ORDER BY server.name
 -- Add a server, or give it another URL.
 INSERT INTO memoranda.server (name, url) VALUES (:name, :url)
 ON CONFLICT (name) DO UPDATE SET url = EXCLUDED.url
+
+-- name: server_hold
+-- Keep a server from being removed, and stores from being placed there, until the transaction ends.
+SELECT server.name FROM memoranda.server AS server WHERE server.name = :name FOR UPDATE
 
 -- name: server_remove
 -- Remove a server that no store is on.
