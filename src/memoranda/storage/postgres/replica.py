@@ -27,11 +27,13 @@ from memoranda.storage.postgres.connection import Connection, connect
 from memoranda.storage.postgres.error_translation import translate_errors
 from memoranda.storage.postgres.side_index import SideIndex
 from memoranda.storage.postgres.statements import Statements
-from memoranda.storage.thread_locks import new_lock
+from memoranda.storage.thread_locks import hold, new_lock
 
 Value = TypeVar("Value")
 _RECHECK = Backoff(0.001, 0.05)
 """Seconds between two looks at where a replica is."""
+_CONNECT_SECONDS = 1.0
+"""Least seconds to wait while another thread has the lock: it may only connect, which is short."""
 
 
 class Position(tuple[int, int]):
@@ -60,7 +62,8 @@ class ReplicaReader(Connection):
 class ReplicaPool:
     """Connections to one replica of a store.
 
-    `_lock` is held while a server is chosen.
+    `_lock` is held while a server is chosen and waited for. Whoever needs a connection meanwhile
+    waits for the lock, and for what it needs then, until the same time.
     """
 
     def __init__(
@@ -95,19 +98,25 @@ class ReplicaPool:
     def lend(self, min_commit: int) -> ReplicaReader:
         """Return a reader that has seen a commit, and the index as this process has changed it."""
         self._check_open()
+        until = self._deadline()
         while self._idle:
             with suppress(IndexError):  # another thread may have taken the last one
                 reader = self._idle.pop()
                 with suppress(_LostConnection):
-                    return self._wait_until_ready(reader, min_commit)
-        return self._wait_until_ready(self._connect(), min_commit)
+                    return self._wait_until_ready(reader, min_commit, until)
+        return self._wait_until_ready(self._connect(until), min_commit, until)
 
-    def _wait_until_ready(self, reader: ReplicaReader, min_commit: int) -> ReplicaReader:
+    def _deadline(self) -> float:
+        return self._clock.monotonic() + self._wait
+
+    def _wait_until_ready(
+        self, reader: ReplicaReader, min_commit: int, until: float
+    ) -> ReplicaReader:
         needed = (max(min_commit, self._floor[0]), max(self._side.last_stamp, self._floor[1]))
         if reader.position.has(needed):
             return reader
         try:
-            reader.position = self._wait_for(reader.database, needed)
+            reader.position = self._wait_for(reader.database, needed, until)
         except errors.MemorandaError as error:
             is_lost = reader.database.closed
             self.take_back(reader)
@@ -131,8 +140,8 @@ class ReplicaPool:
             while True:
                 self._idle.pop().close()
 
-    def _connect(self) -> ReplicaReader:
-        database, server, floor = self._connect_to_chosen()
+    def _connect(self, until: float) -> ReplicaReader:
+        database, server, floor = self._connect_to_chosen(until)
         reader = ReplicaReader(
             database, self._open, self._statements, self._store_id, self._side, writes=False
         )
@@ -140,30 +149,48 @@ class ReplicaPool:
         return reader
 
     def _open(self) -> psycopg.Connection[Row]:
-        return self._connect_to_chosen()[0]
+        return self._connect_to_chosen(self._deadline())[0]
 
-    def _connect_to_chosen(self) -> tuple[psycopg.Connection[Row], dict[str, str], Position]:
+    def _connect_to_chosen(
+        self, until: float
+    ) -> tuple[psycopg.Connection[Row], dict[str, str], Position]:
         """Connect to the chosen server; if it is gone or none is chosen, choose one.
 
         Returns the server and its least position, too: another thread may choose another one next.
         """
-        with self._lock:
-            if self._server is not None:
-                with suppress(errors.Unavailable):
-                    return connect(self._conninfo, **self._server), self._server, self._floor
-            database = connect(self._conninfo)
-            try:
-                self._check_store(database)
-                if self._server is not None:
-                    self._floor = Position(map(max, self._floor, self._primary()))
-                self._wait_for(database, self._floor)
-            except errors.MemorandaError:
-                database.close()
+        is_locked = False
+        try:
+            seconds = max(until - self._clock.monotonic(), _CONNECT_SECONDS)
+            with hold(self._lock, True, seconds):
+                is_locked = True
+                return self._choose(until)
+        except errors.StoreBusy:
+            if is_locked:
                 raise
-            self._server = _address(database)
-            return database, self._server, self._floor
+            raise self._behind(self._floor[0], 0) from None
 
-    def _check_store(self, database: psycopg.Connection[Row]) -> None:
+    def _choose(self, until: float) -> tuple[psycopg.Connection[Row], dict[str, str], Position]:
+        if self._server is not None:
+            with suppress(errors.Unavailable):
+                return connect(self._conninfo, **self._server), self._server, self._floor
+        database = connect(self._conninfo)
+        try:
+            self._check_store(database, until)
+            if self._server is not None:
+                self._floor = Position(map(max, self._floor, self._primary()))
+            self._wait_for(database, self._floor, until)
+        except errors.MemorandaError:
+            database.close()
+            raise
+        self._server = _address(database)
+        return database, self._server, self._floor
+
+    def _behind(self, min_commit: int, replica_commit: int) -> errors.ReplicaBehind:
+        return errors.ReplicaBehind(
+            min_commit=min_commit, replica_commit=replica_commit, seconds=self._wait
+        )
+
+    def _check_store(self, database: psycopg.Connection[Row], until: float) -> None:
         """Refuse a database without this store; one that was just created may not be there yet."""
         statement = self._statements.own("store_token")
 
@@ -171,33 +198,32 @@ class ReplicaPool:
             row = database.execute(statement.text, statement.bind((), self._store_id)).fetchone()
             return None if row is None else str(row[0])
 
-        token = self._poll(read_token, bool)
+        token = self._poll(read_token, bool, until)
         if token is None:
-            raise errors.ReplicaBehind(min_commit=0, replica_commit=0, seconds=self._wait)
+            raise self._behind(0, 0)
         if token != self._token:
             raise errors.InvalidInput("read_url", "is no replica of the store's database")
 
-    def _wait_for(self, database: psycopg.Connection[Row], needed: tuple[int, int]) -> Position:
+    def _wait_for(
+        self, database: psycopg.Connection[Row], needed: tuple[int, int], until: float
+    ) -> Position:
         """Return where the replica is, once it is as far as needed."""
         position = self._poll(
             lambda: read_position(database, self._statements, self._store_id),
             lambda position: position.has(needed),
+            until,
         )
         if position is None or not position.has(needed):
-            last = 0 if position is None else position[0]
-            raise errors.ReplicaBehind(
-                min_commit=needed[0], replica_commit=last, seconds=self._wait
-            )
+            raise self._behind(needed[0], 0 if position is None else position[0])
         return position
 
     def _poll(
-        self, read: Callable[[], Value | None], is_enough: Callable[[Value], bool]
+        self, read: Callable[[], Value | None], is_enough: Callable[[Value], bool], until: float
     ) -> Value | None:
         """Read until it is enough, or until the time is over; return what was read last.
 
         None: there is nothing yet.
         """
-        until = self._clock.monotonic() + self._wait
         attempt = 0
         while True:
             try:
