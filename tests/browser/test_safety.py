@@ -115,6 +115,11 @@ def test_a_fork_with_hostile_text_stands_beside_its_origin(
     check_nothing_ran(page)
 
 
+_LEFT_EDGES = """() => ['input', '.problem', 'button']
+    .map((part) => document.querySelector(`.sign-in ${part}`).getBoundingClientRect().left)"""
+"""Returns where the parts of the sign-in form begin."""
+
+
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
 def test_everybody_can_use_it(shown: str, view: Callable[..., Viewer], look: str) -> None:
     viewer = view(shown, **({look: True} if look != "light" else {}))
@@ -143,6 +148,8 @@ def test_everybody_can_sign_in(
         page.get_by_label("Token").fill("wrong")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_text("That token does not open anything").wait_for()
+        edges = page.evaluate(_LEFT_EDGES)
+        assert len(set(edges)) == 1, edges
         assert viewer.violations() == []
         viewer.screenshot("sign-in")
         viewer.complaints[:] = [line for line in viewer.complaints if "401" not in line]
