@@ -277,6 +277,9 @@ def test_a_name_that_a_server_has_for_another_store_is_refused(
 def test_servers_that_cannot_be_are_refused(catalog: DatabaseCatalog, urls: dict[str, str]) -> None:
     with pytest.raises(InvalidInput, match="this very database"):
         catalog.put_server("north", urls["home"])
+    with pytest.raises(InvalidInput, match="names the database of server 'east'"):
+        catalog.put_server("north", urls["east"])
+    catalog.put_server("east", urls["east"])
     with (
         closing(DatabaseCatalog(parse_database("url", urls["east"]), "a test")) as other,
         pytest.raises(InvalidInput, match="spreads stores over servers itself"),

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 
 import msgspec
 from msgspec.structs import replace
 
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput, NotFound, Unavailable
 from memoranda.model.limits import plain_text, short_repr
 from memoranda.storage.postgres.catalog import StoreRow
 from memoranda.storage.postgres.database_url import DatabaseUrl, parse_database
 from memoranda.storage.postgres.schema import Schema
-from memoranda.storage.postgres.session import Session
+from memoranda.storage.postgres.session import Session, open_session
 
 HOME = "home"
 """The name of the directory's own database, where a server is named."""
@@ -91,7 +91,16 @@ class Directory:
             raise InvalidInput("url", f"names this very database: that is {HOME!r}")
         if database.rows("server_list"):
             raise InvalidInput("url", "names a database that spreads stores over servers itself")
+        self._check_other(name, database)
         self._session.find("server_put", name, url)
+
+    def _check_other(self, name: str, database: Session) -> None:
+        """Refuse a database under a second name: a move between the two would remove the store."""
+        for server in self.list():
+            if server.name != name:
+                with suppress(Unavailable), closing(open_session(server.url.conninfo)) as other:
+                    if _identity(other) == _identity(database):
+                        raise InvalidInput("url", f"names the database of server {server.name!r}")
 
     @contextmanager
     def placing(self, location: str | None) -> Iterator[None]:
