@@ -20,7 +20,7 @@ from memoranda.storage.postgres.engine import PostgresEngine
 from memoranda.storage.postgres.session import Session
 from memoranda.storage.postgres.wakeups import DatabaseWakeups
 from tests.patience import HANG_SECONDS, wait_until
-from tests.postgres_server import database_url, new_store_url, open_postgres
+from tests.postgres_server import database_url, new_database, new_store_url, open_postgres
 
 pytestmark = pytest.mark.slow
 
@@ -130,9 +130,13 @@ class TestAnnouncer:
         assert sorted(sent) == [(1, "one"), (2, "two"), (3, "three")]
 
     def test_a_database_without_announcements_is_asked_once(
-        self, url: str, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """CockroachDB and Aurora DSQL have neither NOTIFY nor LISTEN: who waits polls."""
+        """CockroachDB and Aurora DSQL have neither NOTIFY nor LISTEN: who waits polls.
+
+        It is a database of its own: what is known of it holds for all stores of the process.
+        """
+        url = new_store_url(tmp_path, database=new_database("memoranda_unannounced"))
         asked: list[str] = []
 
         def refuse(*_: object) -> None:
