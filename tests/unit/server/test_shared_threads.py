@@ -18,6 +18,7 @@ from memoranda.calls.keys import GetState
 from memoranda.calls.memory_writes import Remember
 from memoranda.calls.recall import Recall
 from memoranda.errors import Unavailable
+from memoranda.log.commit.group_commit import MAX_BATCH_COMMITS, MAX_SHARED_BATCH_COMMITS
 from memoranda.sdk.lanes import shared_sizes
 from memoranda.search.index import background_indexer
 from memoranda.search.index.background_indexer import BackgroundIndexer
@@ -203,7 +204,8 @@ def test_commits_of_one_store_do_not_wait_for_the_flood_of_another(
 
 def test_stores_write_batches_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoranda.sdk.shared_threads._LEADERS", 1)
-    monkeypatch.setattr("memoranda.log.commit.group_commit.MAX_BATCH_COMMITS", 5)
+    assert MAX_SHARED_BATCH_COMMITS < MAX_BATCH_COMMITS
+    monkeypatch.setattr("memoranda.log.commit.group_commit.MAX_SHARED_BATCH_COMMITS", 5)
     batches: list[str] = []
 
     async def work(stores: StoreSet) -> None:

@@ -147,6 +147,9 @@ MAX_QUEUED_BYTES = 256 * 1024 * 1024
 """Bytes of requests that may wait, for the same reason."""
 MAX_BATCH_COMMITS = 512
 """Commits per batch: the sync is spread over enough of them, and none waits long for the others."""
+MAX_SHARED_BATCH_COMMITS = 32
+"""The same where stores of a process take turns, as in a server: a commit of another store waits
+for a batch, which takes about 1.5 ms. A larger one costs little less for each of its commits."""
 MAX_BATCH_BYTES = 16 * 1024 * 1024
 """Bytes of requests per batch, which bounds how long a batch holds the write lock."""
 RECHECK_SECONDS = 0.5
@@ -464,9 +467,10 @@ class Committer:
         if len(self._queue) < self._last_batch_size:
             self._wait_for_peers(return_seconds)
         size = 0
+        limit = MAX_BATCH_COMMITS if self._leaders is None else MAX_SHARED_BATCH_COMMITS
         with self._mutex:
             queue = self._queue
-            while queue and len(batch) < MAX_BATCH_COMMITS and size < MAX_BATCH_BYTES:
+            while queue and len(batch) < limit and size < MAX_BATCH_BYTES:
                 pending = queue[0]
                 pending.leader = token
                 batch.append(pending)
