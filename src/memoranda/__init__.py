@@ -133,7 +133,7 @@ if TYPE_CHECKING:
     from memoranda.storage.port import Finding, SqlView
     from memoranda.why.reason import Reason
 
-__version__ = "0.13.0"
+__version__ = "0.14.0"
 
 __all__ = [
     "ALL_AGENTS",
