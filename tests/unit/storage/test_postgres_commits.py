@@ -25,6 +25,7 @@ from memoranda.log.commit.outcome import CommitResult
 from memoranda.log.read.kind_counts import BLOCK_COMMITS
 from memoranda.sdk.local.calls import LocalCalls
 from memoranda.storage.postgres.commit_statement import group_rows
+from memoranda.storage.postgres.connection import Connection
 from memoranda.storage.postgres.engine import PostgresEngine
 from memoranda.storage.postgres.error_translation import translate_errors
 from memoranda.storage.postgres.read_ahead import Scout
@@ -497,44 +498,12 @@ class TestLostConnections:
         assert record is not None
         assert record.version == 4
 
-    def test_a_commit_whose_answer_is_lost_is_found(
-        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("is_written", [False, True])
+    def test_a_commit_whose_answer_is_lost_happens_once(
+        self, store: Store, writer: Connection, monkeypatch: pytest.MonkeyPatch, *, is_written: bool
     ) -> None:
-        for _ in range(3):
-            _write(store)
-        writer = _engine(store)._writer
-        assert writer is not None
-        commit = writer.commit_at_once
-
-        def lose_answer(*arguments: object) -> bool:
-            commit(*arguments)  # type: ignore[arg-type]
-            writer.database.close()
-            raise psycopg.OperationalError("the connection was lost")
-
-        monkeypatch.setattr(
-            writer, "commit_at_once", lambda *arguments: _translated(lose_answer, *arguments)
-        )
-        _write(store)
-        _write(store)
-        assert [event.commit_ts for event in store.replay(agent_id="a")] == [1, 2, 3, 4, 5]
-        store.verify(deep=True)
-
-    def test_a_commit_that_was_lost_with_its_answer_is_written_again(
-        self, store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        for _ in range(3):
-            _write(store)
-        writer = _engine(store)._writer
-        assert writer is not None
-
-        def lose_commit(*_: object) -> bool:
-            writer._draw_stamp()
-            writer.database.close()
-            raise psycopg.OperationalError("the connection was lost")
-
-        monkeypatch.setattr(
-            writer, "commit_at_once", lambda *arguments: _translated(lose_commit, *arguments)
-        )
+        commit = writer.commit_at_once if is_written else _no_commit(writer)
+        _lose_connection(monkeypatch, writer, commit)
         _write(store)
         _write(store)
         assert [event.commit_ts for event in store.replay(agent_id="a")] == [1, 2, 3, 4, 5]
@@ -542,28 +511,23 @@ class TestLostConnections:
 
     @pytest.mark.parametrize("is_written", [False, True])
     def test_a_lost_commit_behind_which_others_wrote_is_looked_up(
-        self, url: str, store: Store, monkeypatch: pytest.MonkeyPatch, *, is_written: bool
+        self,
+        url: str,
+        store: Store,
+        writer: Connection,
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        is_written: bool,
     ) -> None:
         """The stamp is that of another writer: only the log tells, by the txn_id."""
-        for _ in range(3):
-            _write(store)
-        writer = _engine(store)._writer
-        assert writer is not None
-        commit = writer.commit_at_once
+        commit = writer.commit_at_once if is_written else _no_commit(writer)
 
-        def lose_answer(*arguments: object) -> bool:
-            if is_written:
-                commit(*arguments)  # type: ignore[arg-type]
-            else:
-                writer._draw_stamp()
+        def commit_before_another(*arguments: Any) -> None:
+            commit(*arguments)
             with closing(open_postgres(url)) as other:
                 other.write(agent_id="b", key="k", value={})
-            writer.database.close()
-            raise psycopg.OperationalError("the connection was lost")
 
-        monkeypatch.setattr(
-            writer, "commit_at_once", lambda *arguments: _translated(lose_answer, *arguments)
-        )
+        _lose_connection(monkeypatch, writer, commit_before_another)
         values: dict[str, Any] = {"agent_id": "a", "key": "k", "value": {"n": 2}, "txn_id": "t"}
         with pytest.raises(CommitUnknown) as caught:
             store.write(**values)
@@ -575,14 +539,10 @@ class TestLostConnections:
         store.verify(deep=True)
 
     def test_a_lost_commit_that_arrives_late_does_nothing(
-        self, store: Store, monkeypatch: pytest.MonkeyPatch
+        self, store: Store, writer: Connection, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Its batch is decided again meanwhile, and is in the log once."""
-        for _ in range(3):
-            _write(store)
         engine = _engine(store)
-        writer = engine._writer
-        assert writer is not None
         late: list[tuple[bytes, list[object]]] = []
 
         def send_late(statement: Statement, values: Mapping[str, object]) -> bool:
@@ -630,9 +590,33 @@ class TestLostConnections:
         assert store.verify(deep=True).commits == 3
 
 
-def _translated(work: Callable[..., bool], *arguments: object) -> bool:
-    with translate_errors():
-        return work(*arguments)
+@pytest.fixture
+def writer(store: Store) -> Connection:
+    """The connection for writing of a store that has three commits."""
+    for _ in range(3):
+        _write(store)
+    connection = _engine(store)._writer
+    assert connection is not None
+    return connection
+
+
+def _no_commit(writer: Connection) -> Callable[..., object]:
+    """Return what a commit does whose statement never reaches the server."""
+    return lambda *_: writer._draw_stamp()
+
+
+def _lose_connection(
+    monkeypatch: pytest.MonkeyPatch, writer: Connection, commit: Callable[..., object]
+) -> None:
+    """Let a connection be lost at its next commit, before the answer comes."""
+
+    def commit_without_answer(*arguments: object) -> bool:
+        with translate_errors():
+            commit(*arguments)
+            writer.database.close()
+            raise psycopg.OperationalError("the connection was lost")
+
+    monkeypatch.setattr(writer, "commit_at_once", commit_without_answer)
 
 
 def _end_writer(store: Store) -> None:
