@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from statistics import median
 
@@ -176,6 +176,18 @@ def retried(store: Store, work: Callable[[Store], int]) -> int:
             time.sleep(0.05)
 
 
+@contextmanager
+def commit_without_standby(
+    pair: Pair, store: Store, work: Callable[[Store], int]
+) -> Iterator[Future[int]]:
+    """Stop the standby, and let a thread commit; it waits for the standby."""
+    pair.standby.stop("fast")
+    with ThreadPoolExecutor(1) as thread:
+        commit = thread.submit(retried, store, work)
+        check_that_it_waits(pair, STANDBY, commit)
+        yield commit
+
+
 @pytest.mark.parametrize("work", [one_statement, several_statements])
 @pytest.mark.parametrize("hit", [terminate, restart])
 def test_a_commit_without_its_standby_is_not_acknowledged(
@@ -183,10 +195,7 @@ def test_a_commit_without_its_standby_is_not_acknowledged(
 ) -> None:
     """Its connection ends while it waits for the standby: from then on, everybody sees it."""
     pair = synchronous_pair
-    pair.standby.stop("fast")
-    with ThreadPoolExecutor(1) as thread:
-        commit = thread.submit(retried, store, work)
-        check_that_it_waits(pair, STANDBY, commit)
+    with commit_without_standby(pair, store, work) as commit:
         for _ in range(2):
             hit(pair)
             check_that_it_waits(pair, STANDBY, commit)
@@ -201,10 +210,7 @@ def test_a_commit_that_its_standby_lacks_is_made_again(
     synchronous_pair: Pair, store: Store, work: Callable[[Store], int]
 ) -> None:
     pair = synchronous_pair
-    pair.standby.stop("fast")
-    with ThreadPoolExecutor(1) as thread:
-        commit = thread.submit(retried, store, work)
-        check_that_it_waits(pair, STANDBY, commit)
+    with commit_without_standby(pair, store, work) as commit:
         terminate(pair)
         check_that_it_waits(pair, STANDBY, commit)
         pair.primary.kill()
